@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         RLRRegressor,
     )
     from hornbeam.in_place.load import load
-    from hornbeam.joint.guessing.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.loading.events.examples import examples
     from hornbeam.model.clause_model import Model
@@ -33,7 +32,6 @@ __all__ = [
     "AggLRClassifier",
     "Database",
     "EffectOptions",
-    "Gibbs",
     "HornbeamError",
     "HornbeamWarning",
     "IlpRLRClassifier",
@@ -61,7 +59,6 @@ _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
     "EffectOptions": "hornbeam.learning.options",
-    "Gibbs": "hornbeam.joint.guessing.gibbs",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",

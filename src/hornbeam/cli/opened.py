@@ -24,14 +24,6 @@ class Opened(NamedTuple):
     """the data as they were loaded"""
 
 
-class OpenedExamples(NamedTuple):
-    """A model, an engine on the data, and the examples of the model's target."""
-
-    learned: LearnedModel
-    engine: Engine
-    examples: Examples
-
-
 def open_model(model: Path, source: LinkedSource, counting: Counting, *, negatives: bool = True) -> Opened:
     """Read a model and load the data to use it on; without ``negatives``, no pairs are drawn as examples."""
     from hornbeam.errors import ModelError, Place
@@ -83,12 +75,6 @@ def load_for(
     # Inferred modes do not matter here: the model has its own types and modes.
     say(notice for notice in database.notices if notice != MODES_INFERRED)
     return database
-
-
-def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
-    """Read a model and load the data with the examples of its target."""
-    opened = open_model(model, source, counting)
-    return OpenedExamples(opened.learned, opened.engine, _examples(opened))
 
 
 def examples_of(learned: LearnedModel, source: LinkedSource, counting: Counting) -> tuple[Engine, Examples]:

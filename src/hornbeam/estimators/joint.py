@@ -16,16 +16,14 @@ from hornbeam.errors import DataError, OptionError, did_you_mean
 from hornbeam.estimators.base import checked_database, warn
 from hornbeam.estimators.classifier import labels_of
 from hornbeam.estimators.keys import with_keys_only
-from hornbeam.joint.explain import NeighbourExplanation, explain_together
 from hornbeam.joint.fitting.learner import fit_joint
-from hornbeam.joint.guessing.gibbs import Gibbs
 from hornbeam.joint.predict import Together, predict_together, world_of
 from hornbeam.joint.targets import predicate_of
 from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, codes_of, hidden
+from hornbeam.joint.view import explain_target
 from hornbeam.learning.learners import options_for
+from hornbeam.model.explain import Explanations
 from hornbeam.model.predict import NO_FACTS, unknown_keys
-
-MEAN_FIELD, GIBBS = "mean-field", "gibbs"
 
 
 class _Asked(NamedTuple):
@@ -55,8 +53,6 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The targets, if there are several. ``fit`` then takes a dict with ``(X, y)`` for each, and
         ``predict_proba`` a dict of keys. If X has one column fewer than a target has arguments, the last
         argument is the class.
-    inference : str | Gibbs, default="mean-field"
-        How unknown labels are guessed: "mean-field", "gibbs", or ``Gibbs(chains, burn_in, samples, seed)``.
     max_links : int, default=2
         Maximum number of links to many things between a thing and its neighbours.
     options : Mapping[str, object] | None, default=None
@@ -75,21 +71,18 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         database: Database | None = None,
         target: str | None = None,
         targets: Sequence[str] | None = None,
-        inference: str | Gibbs = MEAN_FIELD,
         max_links: int = 2,
         options: Mapping[str, object] | None = None,
     ) -> None:
         self.database = database
         self.target = target
         self.targets = targets
-        self.inference = inference
         self.max_links = max_links
         self.options = options
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from keys and their labels; for several targets, X is a dict with ``(X, y)`` for each."""
         database = self._database(None)
-        self._inference()
         options = options_for("rlr", None, **dict(self.options or {}))
         given = self._given(X, y)
         asked: dict[str, _Asked] = {}
@@ -137,17 +130,15 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self.classes_[found.argmax(axis=1)]
         return {name: self.classes_[name][each.argmax(axis=1)] for name, each in found.items()}
 
-    def explain(
-        self, X: Any, evidence: Any = None, database: Database | None = None
-    ) -> list[NeighbourExplanation]:
-        """For each key: what its separate model says, and which neighbours, known or guessed, changed it."""
+    def explain(self, X: Any, evidence: Any = None, database: Database | None = None) -> Explanations:
+        """For each key, what its own facts and its neighbours, known or guessed, add to its label."""
         names = self._asked_names(X)
         together = self._together(names, evidence, database)
-        return [
-            explain_together(together, self.asked_[name].predicate, row)
+        return Explanations(
+            explanation
             for name, rows in names.items()
-            for row in rows
-        ]
+            for explanation in explain_target(together, self.asked_[name].predicate, rows)
+        )
 
     # --- what is given -----------------------------------------------------------------------
 
@@ -159,7 +150,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = self._named(pairs)
         asked = {self.asked_[name].predicate: rows for name, rows in names.items()}
         world = world_of(self.model_, self._database(database), asked, known)
-        together = predict_together(world, self._inference())
+        together = predict_together(world)
         warn(together.notices)
         self.convergence_ = together.guesses.convergence
         return together
@@ -210,16 +201,6 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.target is not None or not self.targets or isinstance(self.targets, str):
             raise OptionError("give target= for one target, or targets= with a list of names.")
         return list(self.targets)
-
-    def _inference(self) -> Gibbs | None:
-        if isinstance(self.inference, Gibbs):
-            return self.inference
-        if self.inference not in (MEAN_FIELD, GIBBS):
-            raise OptionError(
-                f"inference={self.inference!r} is refused: it must be {MEAN_FIELD!r}, {GIBBS!r} or "
-                "hornbeam.Gibbs(...)."
-            )
-        return None if self.inference == MEAN_FIELD else Gibbs()
 
     def _database(self, other: Database | None) -> Database:
         return checked_database(self.database if other is None else other)

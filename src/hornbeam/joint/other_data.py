@@ -20,7 +20,7 @@ from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.contract import Engine
-from hornbeam.joint.guessing.mean_field import mean_field
+from hornbeam.joint.inference import mean_field
 from hornbeam.joint.model import JointMember
 from hornbeam.joint.neighbours import (
     LEAST_CHANCE,

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import UNKNOWN, Database, Notice
+from hornbeam.data.database import UNKNOWN, Codes, Database, Notice
 from hornbeam.data.keys import Names
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError
-from hornbeam.joint.guessing.gibbs import Gibbs, gibbs
-from hornbeam.joint.guessing.mean_field import Guesses, mean_field
+from hornbeam.joint.inference import Guesses, mean_field
 from hornbeam.joint.model import JointModel, KnownLabel
 from hornbeam.joint.neighbours import LinkedThings, Reaches
 from hornbeam.joint.other_data import Entries, Linking, entries_in_other_data
@@ -51,15 +50,15 @@ class Together:
 
     def probabilities(self, name: str, names: Names) -> Floats:
         """The probability of each label of a target for keys, given as rows of names."""
-        database, member = self.world.database, self.world.model.member(name)
-        keys = codes_of(database, name, names)
+        return self.chances(name, codes_of(self.world.database, name, names))
+
+    def chances(self, name: str, keys: Codes) -> Floats:
+        """The probability of each label of a target; keys that the data do not have reach nothing."""
         places = self.world.linked[name].things.places_of(keys)
-        result: Floats = np.zeros((len(keys), member.target.size))
-        result[places >= 0] = self.guesses.beliefs[name][places[places >= 0]]
+        found: Floats = self.guesses.beliefs[name][np.maximum(places, 0)]
         if (places < 0).any():
-            # Keys that the data do not have reach nothing.
-            result[places < 0] = member.chances(self.world.engine, keys[places < 0])
-        return result
+            found[places < 0] = self.world.model.member(name).chances(self.world.engine, keys[places < 0])
+        return found
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -68,9 +67,9 @@ class Together:
         return (*self.world.notices, *more)
 
 
-def predict_together(world: LinkedWorld, inference: Gibbs | None = None) -> Together:
-    """Guess all unknown labels: by mean field, or by Gibbs sampling."""
-    return Together(world, mean_field(world.linked) if inference is None else gibbs(world.linked, inference))
+def predict_together(world: LinkedWorld) -> Together:
+    """Guess all unknown labels."""
+    return Together(world, mean_field(world.linked))
 
 
 def world_of(

@@ -146,6 +146,8 @@ class Explanation:
     """what the score stands for"""
     runner_up: RunnerUp | None = None
     """for a choice, the best of the other alternatives"""
+    alone: float | None = None
+    """in a joint model, the probability from the facts of the example alone"""
 
     def of_class(self, name: str) -> Explanation:
         """The explanation with the class in its title, if it explains one of several classes."""
@@ -157,7 +159,8 @@ class Explanation:
         title = self.title or str(Atom(self.target, self.key))
         if self.scale.numeric:
             return f"{title} {self.probability:.6g}"
-        return f"{title} with probability {percent_text(self.probability, 1)}"
+        alone = "" if self.alone is None else f" (alone {percent_text(self.alone, 1)})"
+        return f"{title} with probability {percent_text(self.probability, 1)}{alone}"
 
     @property
     def score_text(self) -> str:
@@ -176,7 +179,8 @@ class Explanation:
 
     def _predicted(self) -> dict[str, object]:
         score = "score" if self.scale.numeric or self.scale.of_choice else "log_odds"
-        return {score: self.log_odds, self.scale.prediction: self.probability}
+        alone = {} if self.alone is None else {"alone": self.alone}
+        return {score: self.log_odds, self.scale.prediction: self.probability, **alone}
 
     @property
     def others_text(self) -> str:

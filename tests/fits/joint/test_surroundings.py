@@ -131,10 +131,11 @@ def test_an_explanation_lists_constants_and_neighbours_if_some_are_known():
     assert "(known)" in str(with_labels)
     assert "(guessed" in str(with_labels)
     (without,) = learned().explain(X, evidence=(X[:0], []))
-    assert not without.reasons
+    assert not any(each.neighbours for each in without.reasons)
     for each in (with_labels, without):
-        assert "Constants of it and of the things around it:" in str(each)
-        assert each.around
+        (own,) = (reason for reason in each.reasons if reason.details)
+        assert own.words == "of its own facts"
+        assert f"because {own.details[0][1]}" in str(each)
 
 
 @pytest.mark.parametrize(

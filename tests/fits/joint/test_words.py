@@ -8,11 +8,11 @@ from citations import tables
 from hornbeam.joint.neighbours import Neighbours, Term, TermWeights
 from hornbeam.joint.predict import predict_together, world_of
 from hornbeam.joint.things import JointTarget
+from hornbeam.joint.view import LabelView
 from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.english.wording import PLAIN
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
-from hornbeam.report.numbers.joint_view import JointView
 
 SCHEMA = Schema({"smokes": ("person",), "topic": ("person",), "friends": ("person", "person")})
 SMOKES, TOPIC = JointTarget("smokes"), JointTarget("topic", ("ai", "db"))
@@ -73,16 +73,23 @@ def test_an_explanation_is_in_words_and_has_the_facts_of_the_thing_itself():
     text = str(explained)
     assert "of the paper's links are" in text
     assert "On p" in text  # neighbours have their display names
+    assert "(alone " in text
+    fields = explained.as_dict()
+    assert sum(each["contribution"] for each in fields["reasons"]) == pytest.approx(fields["log_odds"])
+    assert fields["probability"] == pytest.approx(joint.predict_proba(X[120:121]).max())
+    neighbours = next(each for each in fields["reasons"] if "neighbours" in each)
+    assert neighbours["reached"] == len(neighbours["neighbours"])
     # Its own words and those around it, by the surroundings model, which gives the score here.
-    assert "Constants of it and of the things around it:" in text
-    assert explained.around and explained.as_dict()["around"][0]["constant"] in text
+    (own,) = (each for each in fields["reasons"] if "details" in each)
+    assert own["details"][0]["because"] in text
+    assert own["details"][0]["because"].startswith("of w")
     # A paper that the data do not link has its separate model's reasons.
     with pytest.warns(hb.HornbeamWarning):
         alone = joint.explain([["nobody"]])[0]
-    assert "Its own facts:" in str(alone) and alone.own is not None and not alone.around
-    assert f"topic {alone.label}" in str(alone.own)
-    assert len({reason.words for reason in explained.reasons}) == len(explained.reasons)
-    assert explained.as_dict()["reasons"][0]["words"] in text
+    assert alone.probability == alone.alone
+    assert "the paper's word" in str(alone)
+    known = joint.explain(X[:1])[0]
+    assert (known.probability, [each.words for each in known.reasons]) == (1.0, ["its label is known"])
     assert "What neighbours do to topic" in joint.model_.words()
     assert "Which papers have topic ai?" in joint.model_.words()
 
@@ -98,7 +105,7 @@ def test_the_parts_of_a_report_add_up_to_the_guesses():
     names = np.array([*X[100:].tolist(), ["nobody"]], dtype=object)
     keys = together.world.database.encode_keys("topic", names)
     for label in range(3):
-        view = JointView(together, joint.model_.members[0], label)
+        view = LabelView(together, joint.model_.members[0], label)
         parts = list(view.contributions(together.world.engine, keys))
         assert len(parts) == len(view.report_parts())
         chances = view.probabilities(together.world.engine, keys)

@@ -11,9 +11,8 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import CountingInPlace, EvidenceFile, Json, LinkedSource, ModelFlags
 from hornbeam.cli.messages import say
-from hornbeam.cli.opened import open_model
 from hornbeam.cli.output import json_text, write_result
-from hornbeam.cli.verbs.joint import explain_joint, joint_model, together
+from hornbeam.cli.targets import open_explained
 from hornbeam.errors import DataError, OptionError, near_names
 
 if TYPE_CHECKING:
@@ -65,11 +64,7 @@ def explain(
     from hornbeam.model.class_model import ClassModel
 
     asked = _one_key(given_key, example)
-    if (joint := joint_model(model.path, evidence)) is not None:
-        _, found = together(joint, source, counting, evidence)
-        explain_joint(found, asked, json)
-        return
-    learned, engine, _ = open_model(model.path, source, counting, negatives=False)
+    learned, engine = open_explained(model.path, source, counting, evidence, asked)
     key, names = _example(learned, engine.database, asked, cutoff)
     if isinstance(learned, ClassModel):
         of_class = of_class or learned.most_probable(engine, key.reshape(1, -1))[0]

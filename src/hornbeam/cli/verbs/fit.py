@@ -264,7 +264,7 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
 def _check_targets(joint: bool, targets: list[str], options: Options, output: Output, limits: Limits) -> None:
     """Refuse several targets without --joint, and what joint models cannot do."""
     if joint:
-        from hornbeam.cli.verbs.joint import check_joint
+        from hornbeam.cli.targets import check_joint
 
         check_joint(options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     elif len(targets) > 1:
@@ -281,7 +281,7 @@ def _fit_joint(
     clock: Clock,
 ) -> None:
     """Learn a joint model, say how good it is, and write it."""
-    from hornbeam.cli.verbs.joint import learn_joint
+    from hornbeam.cli.targets import learn_joint
     from hornbeam.learning.loop import Control, time_limit
 
     seconds = _time_left(limits, clock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,16 +11,13 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import DATA, CountingInPlace, EvidenceFile, ExampleSource, Json, ModelFlags, Out
 from hornbeam.cli.messages import say_written
-from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
-from hornbeam.cli.verbs.joint import evaluate_joint, joint_model, predict_joint, together
+from hornbeam.cli.targets import OpenedTarget, open_targets
 from hornbeam.errors import DataError, OptionError, plural
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Notice
-    from hornbeam.data.relations import Examples
-    from hornbeam.engines.contract import Engine
-    from hornbeam.model.files import LearnedModel
+
 BY_TIME = "time"
 
 Unknown = Annotated[
@@ -65,20 +62,40 @@ def predict(
     check_writable(out, model.path, source.data, source.examples, evidence)
     if unknown not in UNKNOWN_KEYS:
         raise OptionError(f"--unknown {unknown} is refused: it must be {' or '.join(UNKNOWN_KEYS)}.")
-    if (joint := joint_model(model.path, evidence)) is not None:
-        database, found = together(joint, source, counting, evidence)
-        predict_joint(database, found, out)
-        return
-    learned, engine, given = open_examples(model.path, source, counting)
-    context.call_on_close(engine.database.close)
+    targets = open_targets(model.path, source, counting, evidence)
+    context.call_on_close(targets[0].engine.database.close)
     if unknown == "error":
-        _refuse_unknown(engine.database.notices)
+        _refuse_unknown(targets[0].engine.database.notices)
+    if len(targets) > 1:
+        header, rows = _of_several(targets)
+        write_result(csv_text(header, rows), out, exact=True)
+        say_written(out, plural(len(rows), "row"))
+        return
+    learned, engine, given, *_ = targets[0]
     examples = given.as_given()
     predicted = predictions_of(learned, engine, examples.keys, examples.choices)
     chosen = chosen_of(learned, engine, examples.keys, predicted, examples.choices)
     table = prediction_table(learned, engine.database, examples, predicted, chosen)
     write_result(csv_text(table.header, table.rows()), out, exact=True)
     say_written(out, plural(len(examples), "prediction"))
+
+
+def _of_several(targets: Sequence[OpenedTarget]) -> tuple[list[str], list[list[object]]]:
+    """A row for each target, key and class; for a target that is true or false, only for true."""
+    from hornbeam.model.files import predictions_of
+
+    arity = max(each.learned.schema.arity(each.learned.target) for each in targets)
+    rows: list[list[object]] = []
+    for learned, engine, examples, *_ in targets:
+        names = engine.database.names_of(learned.target, examples.keys).tolist()
+        classes = getattr(learned, "classes", ("1",))
+        chances = predictions_of(learned, engine, examples.keys).reshape(len(names), -1).tolist()
+        texts = examples.classes or (0, 1)
+        for key, label, row in zip(names, examples.labels.tolist(), chances, strict=True):
+            padded = [learned.target, *key, *[""] * (arity - len(key)), "" if label < 0 else texts[label]]
+            rows += [[*padded, text, repr(chance)] for text, chance in zip(classes, row, strict=True)]
+    header = ["target", *(f"arg{n + 1}" for n in range(arity)), "label", "class", "probability"]
+    return header, rows
 
 
 def _refuse_unknown(notices: Iterable[Notice]) -> None:
@@ -119,27 +136,29 @@ def evaluate(
 
     if by not in (None, BY_TIME):
         raise OptionError(f"--by {by} is refused: it must be {BY_TIME}.")
-    if (joint := joint_model(model.path, evidence)) is not None:
-        if by is not None:
-            raise OptionError("--by is refused: it is not for joint models.")
-        database, found = together(joint, source, counting, evidence)
-        evaluate_joint(database, found, json)
-        return
-    learned, engine, examples = open_examples(model.path, source, counting)
-    context.call_on_close(engine.database.close)
+    targets = open_targets(model.path, source, counting, evidence)
+    context.call_on_close(targets[0].engine.database.close)
     if by is not None:
-        _write_by_time(learned, engine, examples, json)
+        if targets[0].known is not None:
+            raise OptionError("--by is refused: it is not for joint models.")
+        _write_by_time(targets[0], json)
         return
-    scores = scores_of(learned, engine, examples)
-    write_result([json_text(scores.as_dict()) if json else f"{scores}\n"], None)
+    scores = {each.learned.target: scores_of(each.learned, each.engine, each.unknown()) for each in targets}
+    if json:
+        values = {name: each.as_dict() for name, each in scores.items()}
+        write_result([json_text(values if len(values) > 1 else next(iter(values.values())))], None)
+        return
+    for name, each in scores.items():
+        write_result([f"target {name}\n" * (len(scores) > 1), f"{each}\n"], None)
 
 
-def _write_by_time(learned: LearnedModel, engine: Engine, examples: Examples, json: bool) -> None:
+def _write_by_time(target: OpenedTarget, json: bool) -> None:
     """The scores of the examples of each cut-off, the earliest first; empty where they cannot be scored."""
     import numpy as np
 
     from hornbeam.model.predict import scores_of
 
+    learned, engine, examples, *_ = target
     if examples.cutoffs is None:
         raise OptionError("--by time is refused: the examples have no cut-offs.")
     examples = examples.labelled()

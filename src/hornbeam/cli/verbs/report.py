@@ -13,9 +13,8 @@ from hornbeam.cli.command import verb
 from hornbeam.cli.data import TEST, data_name, split_name
 from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFlags
 from hornbeam.cli.messages import say_written
-from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable
-from hornbeam.cli.verbs.joint import Page, joint_model, report_joint, together
+from hornbeam.cli.targets import named_target, open_targets
 from hornbeam.errors import DataError, Place, plural
 
 
@@ -69,14 +68,12 @@ def report(
     steps = None if history is None else _history(history)
     clock = Clock()
     about = About(data=data_name(source.data), split=split_name(source, TEST), history=steps)
-    if (joint := joint_model(model.path, None)) is not None:
-        number = report_joint(*together(joint, source, counting, None), of_class, Page(about, out, shown))
-        say_written(out, f"the report of {plural(number, 'example')}")
-        return
-    learned, engine, examples = open_examples(model.path, source, counting)
+    opened, of_class = named_target(open_targets(model.path, source, counting), of_class)
     clock.lap("load")
-    about = replace(about, phases=clock.laps())
-    write_page(out, learned, engine, examples, about, of_class, shown)
+    notes = (opened.note,) if opened.note else ()
+    about = replace(about, phases=clock.laps(), notes=(*about.notes, *notes))
+    examples = opened.unknown()
+    write_page(out, opened.learned, opened.engine, examples, about, of_class, shown)
     say_written(out, f"the report of {plural(len(examples), 'example')}")
 
 

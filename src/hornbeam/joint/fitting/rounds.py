@@ -27,7 +27,7 @@ from hornbeam.joint.fitting.weights import (
     fit_terms,
     penalties_of_pairs,
 )
-from hornbeam.joint.guessing.mean_field import mean_field
+from hornbeam.joint.inference import mean_field
 from hornbeam.joint.neighbours import (
     LEAST_CHANCE,
     LinkedThings,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Examples
 from hornbeam.data.ranking import ranking
 from hornbeam.engines.contract import Engine
-from hornbeam.model.class_model import ClassModel
+from hornbeam.model.class_model import LEARNER, ClassModel
 from hornbeam.model.evaluate import evaluate_classes
 from hornbeam.model.files import LearnedModel
 
@@ -75,9 +75,10 @@ def class_view(
     binary = np.where(labels == UNLABELLED, UNLABELLED, labels == place).astype(np.int8)
     notes = [
         f"The target has {len(model.classes)} classes. This page shows the model of class {name} alone: "
-        f"positives are the examples of class {name}, negatives all others. Probabilities come from this "
-        "model, before the models of all classes are put together."
+        f"positives are the examples of class {name}, negatives all others."
     ]
+    if model.learner == LEARNER:
+        notes[0] += " Probabilities come from this model, before the models of all classes are put together."
     if len(model.models) > 1:
         notes[0] = notes[0].replace("This page shows", "Below the section of all classes, this page shows")
         notes.append("To see another class there, run hornbeam report with --class NAME.")

@@ -7,7 +7,7 @@ neighbours, and moves towards it by a step. If the sweeps swing instead of settl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,35 +49,22 @@ class Convergence(NamedTuple):
         )
 
 
-class Settled(Protocol):
-    """Whether guesses have settled; ``str`` says it in words."""
-
-    @property
-    def converged(self) -> bool: ...
-
-
 class Guesses(NamedTuple):
     """The probability of each label of each thing, by target, and how they were found."""
 
     beliefs: dict[str, Floats]
     chances: dict[str, Floats]
     """given the labels of the others, also for things whose own label is known"""
-    convergence: Settled
-
-
-def start(world: Mapping[str, LinkedThings]) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """What models say of each thing alone, with known labels; and the probabilities that stay as they are.
-
-    These are of the targets whose neighbours are heard once.
-    """
-    beliefs = {name: with_evidence(each.things, each.own.first) for name, each in world.items()}
-    fixed = {name: each.conditional(beliefs) for name, each in world.items() if each.neighbours.once}
-    return beliefs, fixed
+    convergence: Convergence
 
 
 def mean_field(world: Mapping[str, LinkedThings], most_sweeps: int = MOST_SWEEPS) -> Guesses:
-    """Guess all unknown labels together; the start is what the separate models say."""
-    beliefs, fixed = start(world)
+    """Guess all unknown labels together; the start is what the separate models say.
+
+    Targets whose neighbours are heard once keep the probabilities that follow from this start.
+    """
+    beliefs = {name: with_evidence(each.things, each.own.first) for name, each in world.items()}
+    fixed = {name: each.conditional(beliefs) for name, each in world.items() if each.neighbours.once}
     chances = {name: each.own.chances for name, each in world.items()} | fixed
     beliefs |= {name: with_evidence(world[name].things, each) for name, each in fixed.items()}
     before: dict[str, Floats] = {}

@@ -1,1 +1,0 @@
-"""How unknown labels are guessed together: mean field, and Gibbs sampling."""

@@ -37,7 +37,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database, Population
 from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds import smokers
-from hornbeam.joint.guessing.mean_field import mean_field
+from hornbeam.joint.inference import mean_field
 from hornbeam.joint.neighbours import (
     LinkedThings,
     Neighbours,

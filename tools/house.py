@@ -29,9 +29,7 @@ SUMS = {
     ),
     "joint models with their verbs and views": (
         "joint/",
-        "cli/verbs/joint.py",
-        "report/numbers/joint_view.py",
-        "model/readable/joint.py",
+        "cli/targets.py",
     ),
     "rivals": ("rivals/",),
 }

@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import random
-import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +25,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pandas as pd
 
 import hornbeam as hb
@@ -39,15 +38,17 @@ from hornbeam.model.effects import values_of
 from hornbeam.model.files import LearnedModel, predictions_of
 from hornbeam.model.predict import data_for
 from hornbeam.model.scales import SCALES
-from random_worlds import World
-from results import record
+from random_worlds import ASKED, World
+from results import ROOT, record, recorded
+from systems import POSTGRES, Systems, available
 
 TARGET = "wanted"
 CLASSES = "classes"
 FLAVOURS = (*SCALES, CLASSES)
 """What is learned: each loss, or classes."""
 EPOCH = datetime(1970, 1, 1)
-SYSTEMS = ("duckdb", "sqlite")
+EVERY = 5
+"""One world of so many stands in PostgreSQL, too; each of the other systems has one world of two."""
 EFFECTS = 8
 
 
@@ -61,6 +62,11 @@ class Tried(NamedTuple):
     draw: random.Random
     compared: Counter[str]
     faults: list[dict[str, object]]
+
+    @property
+    def learns(self) -> bool:
+        """Whether the learned model follows links and is compared, too; a fit takes most of the time."""
+        return self.number % 3 == 0
 
     @property
     def choice(self) -> str:
@@ -92,9 +98,15 @@ def _equal(expected: Any, found: Any, absolute: float) -> bool:
     return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=1e-9, abs_tol=absolute)
 
 
-def tried(number: int, systems: Sequence[str] = SYSTEMS) -> Tried:
+def systems_of(number: int) -> list[str]:
+    """The systems that a world stands in: DuckDB or SQLite, and now and then PostgreSQL."""
+    chosen = {("duckdb", "sqlite")[number // len(FLAVOURS) % 2], *([POSTGRES] if number % EVERY == 0 else [])}
+    return [each for each in available() if each in chosen]
+
+
+def tried(number: int) -> Tried:
     """Make a world and compare everything in it."""
-    draw = random.Random(number)
+    draw, systems = random.Random(number), systems_of(number)
     world = random_worlds.random_world(draw)
     flavour = FLAVOURS[number % len(FLAVOURS)]
     if flavour == "choice":
@@ -117,25 +129,38 @@ def tried(number: int, systems: Sequence[str] = SYSTEMS) -> Tried:
 
 
 def _compare_all(one: Tried, folder: Path, systems: Sequence[str]) -> None:
-    learner = _fitted(one, folder)
-    for name in ("learned", "random"):
-        path = folder / f"{name}.json"
-        if name == "learned":
-            hb.save_model(learner.model_, path)
-        else:
-            path.write_text(json.dumps(_random_model(one, json.loads((folder / "learned.json").read_text()))))
-        model = json.loads(path.read_text())
-        expected = _expected(one, model)
-        if expected is None:
-            one.compared["too large"] += 1
-            continue
-        for source in one.draw.sample(sorted(random_worlds.SOURCES), 2):
-            for engine in (None, "duckdb") if source != "frames" else (None,):
-                _compare_source(one, path, source, engine, model, expected, folder)
-        _compare_transform(one, learner, path, model, expected)
-        for system in systems:
-            _compare_sql(one, system, path, expected)
-    _compare_counts(one, learner.database)
+    first, second = one.draw.sample(sorted(random_worlds.SOURCES), 2)
+    with closing(_loaded(one, first, None, folder)) as database, Systems(one.world) as held:
+        learner = _fitted(one, database)
+        seen = {f"{first} loaded": database}
+        if one.draw.random() < 0.5:
+            engine = "duckdb" if second != "frames" and one.draw.random() < 0.7 else None
+            seen[f"{second} {engine or 'loaded'}"] = _loaded(one, second, engine, folder)
+        if POSTGRES in systems:
+            own = one.draw.choice([None, POSTGRES])
+            seen[f"{POSTGRES} {own or 'loaded'}"] = _read(one, held.server(), POSTGRES, own)
+        for path in _models(one, learner, folder):
+            model = json.loads(path.read_text())
+            expected = _expected(one, model)
+            if expected is None:
+                one.compared["too large"] += 1
+                continue
+            for where, each in seen.items():
+                _compare_database(one, path, where, each, expected)
+            _compare_transform(one, learner, path, model, expected)
+            for system in systems:
+                _compare_sql(one, system, path, expected, held)
+        _compare_counts(one, database)
+        for each in seen.values():
+            each.close()
+
+
+def _models(one: Tried, learner: Any, folder: Path) -> list[Path]:
+    """The files of a model of random effects and, in some worlds, of one that learned links."""
+    learned, made = folder / "learned.json", folder / "random.json"
+    hb.save_model(learner.model_, learned)
+    made.write_text(json.dumps(_random_model(one, json.loads(learned.read_text()))))
+    return [learned, made] if one.learns else [made]
 
 
 # --- the models --------------------------------------------------------------------------------
@@ -157,10 +182,14 @@ def _frame(one: Tried, examples: list[oracle.Example], labels: list[Any] | None 
 
 
 def _loaded(one: Tried, source: str, engine: str | None, folder: Path) -> hb.Database:
-    place = folder / f"{source}-{engine}-{len([*folder.iterdir()])}"
+    place = folder / source
     place.mkdir()
+    return _read(one, random_worlds.SOURCES[source](one.world, place), source, engine)
+
+
+def _read(one: Tried, data: object, source: str, engine: str | None) -> hb.Database:
     return hb.load(
-        random_worlds.SOURCES[source](one.world, place),
+        data,
         target=f"{TARGET}({one.world.users.name})",
         schema=random_worlds.schema_for(one.world, source),
         examples=_frame(one, one.world.examples, _labels(one, one.world.examples)),
@@ -188,9 +217,9 @@ def _orders_of(one: Tried) -> oracle.Step:
     return oracle.Step("atom", who, (oracle.Word("B"), oracle.Word("A")))
 
 
-def _fitted(one: Tried, folder: Path) -> Any:
-    database = _loaded(one, one.draw.choice(sorted(random_worlds.SOURCES)), None, folder)
-    options: dict[str, Any] = {"n_bags": 1, "n_steps": 4, "validate": False, "max_links": 1, "n_jobs": 1}
+def _fitted(one: Tried, database: hb.Database) -> Any:
+    options: dict[str, Any] = {"n_bags": 1, "n_steps": 4, "validate": False, "n_jobs": 1}
+    options["max_links"] = int(one.learns)
     if one.flavour == "choice":
         options |= {"loss": "choice", "choice": one.choice}
     numeric = one.flavour in SCALES and SCALES[one.flavour].numeric
@@ -299,20 +328,13 @@ def _effects_of(model: LearnedModel) -> list[Any]:
     return [fitted.effect for part in parts for fitted in part.effects]  # type: ignore[union-attr]
 
 
-def _compare_source(
-    one: Tried,
-    path: Path,
-    source: str,
-    engine: str | None,
-    model: dict[str, Any],
-    expected: Expected,
-    folder: Path,
-) -> None:
-    where = f"{source}{' in place' if engine else ''}, {path.stem}"
+def _compare_database(one: Tried, path: Path, where: str, database: hb.Database, expected: Expected) -> None:
+    where = f"{where}, {path.stem}"
     learned = hb.load_model(path)
-    seen, _ = data_for(learned, _loaded(one, source, engine, folder))
+    seen, _ = data_for(learned, database)
     keys = seen.examples_of(TARGET).keys
-    opened = open_engine(engine or one.draw.choice(["memory", "duckdb"]), seen)
+    in_place = where.split()[1].rstrip(",")
+    opened = open_engine(one.draw.choice(["memory", "duckdb"]) if in_place == "loaded" else in_place, seen)
     examples = _examples(seen, keys)
     for (text, values), found in zip(
         expected.effects, values_of(opened, _effects_of(learned), keys), strict=True
@@ -325,7 +347,6 @@ def _compare_source(
     one.compared[f"loss {one.flavour}"] += len(examples)
     for example, row in zip(examples, said, strict=True):
         one.check("predictions", where, "prediction", _by_class(example, expected.predictions[example], row))
-    seen.close()
 
 
 def _by_class(
@@ -400,12 +421,12 @@ def _compare_counts(one: Tried, database: hb.Database) -> None:
 # --- exported SQL ------------------------------------------------------------------------------
 
 
-def _compare_sql(one: Tried, system: str, path: Path, expected: Expected) -> None:
+def _compare_sql(one: Tried, system: str, path: Path, expected: Expected, held: Systems) -> None:
     learned = hb.load_model(path)
     if isinstance(learned, ClassModel):
         return
     key = one.world.users.columns[0]
-    asked = ("asked for", [key.name], None, "cutoff" if one.world.timed else None)
+    asked = (ASKED, [key.name], None, "cutoff" if one.world.timed else None)
     try:
         query = learned.sql(system, examples=asked)
     except LimitError:
@@ -416,7 +437,7 @@ def _compare_sql(one: Tried, system: str, path: Path, expected: Expected) -> Non
             one.compared["refused in SQLite"] += 1
             return
         raise
-    rows = _run(one, system, query)
+    rows = held.rows(system, query)
     where, effects = f"SQL of {system}, {path.stem}", len(expected.effects)
     if len(rows) != len(one.world.examples):
         one.fault(where, "number of rows", expected=len(one.world.examples), found=len(rows))
@@ -439,28 +460,6 @@ def _as_moment(cell: object) -> datetime | None:
     return datetime.fromisoformat(cell) if isinstance(cell, str) else cell  # type: ignore[return-value]
 
 
-def _run(one: Tried, system: str, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query on a system that holds the tables and the examples."""
-    users = one.world.users
-    columns = [random_worlds.Column(users.columns[0].name, "key")]
-    columns += [random_worlds.Column("cutoff", "time")] if one.world.timed else []
-    own = {str(row[0]): row[0] for row in users.rows}
-    rows = [(own[each.key], each.cutoff)[: len(columns)] for each in one.world.examples]
-    asked = random_worlds.Table("asked for", columns, rows)
-    world = one.world._replace(tables=[*one.world.tables, asked])
-    if system == "duckdb":
-        with duckdb.connect() as made:
-            random_worlds.create(world, made.execute, made.execute)
-            return made.execute(query).fetchall()
-    with closing(sqlite3.connect(":memory:")) as file:
-        random_worlds.create(world, file.execute, lambda sql, row: file.execute(sql, _plain(row)))
-        return file.execute(query).fetchall()
-
-
-def _plain(row: list[Any]) -> list[Any]:
-    return [str(each) if isinstance(each, datetime) else each for each in row]
-
-
 # --- all worlds --------------------------------------------------------------------------------
 
 
@@ -472,12 +471,13 @@ def unknown_kinds() -> list[str]:
 def campaign(
     worlds: Iterable[int], seconds: float, say: Callable[[str], object]
 ) -> tuple[dict[str, Any], list[dict[str, object]]]:
-    start, number, compared, faults = time.monotonic(), 0, Counter[str](), []
+    start, cpu, number, compared, faults = time.monotonic(), time.process_time(), 0, Counter[str](), []
     for each in worlds:
         if time.monotonic() - start > seconds:
             break
         one = tried(each)
         number += 1
+        compared[f"worlds in {' and '.join(systems_of(each))}"] += 1
         compared += one.compared
         faults += one.faults
         for fault in one.faults:
@@ -486,9 +486,17 @@ def campaign(
         "worlds": number,
         "worlds_with_faults": len({each["world"] for each in faults}),
         "compared": dict(sorted(compared.items())),
-        "seconds": round(time.monotonic() - start),
+        "cpu_seconds": round(time.process_time() - cpu),
     }
     return found, faults
+
+
+def keep(first: int, found: dict[str, Any]) -> None:
+    """Add a block of worlds to the record; one that begins with the same world is replaced."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
+    block = {"first": first, "commit": commit.stdout.strip(), **found}
+    others = [each for each in recorded("campaign").get("blocks", []) if each["first"] != first]
+    record("campaign", {"blocks": sorted([*others, block], key=lambda each: int(each["first"]))})
 
 
 def main() -> None:
@@ -503,7 +511,7 @@ def main() -> None:
     found, faults = campaign(range(options.first, options.first + options.worlds), options.seconds, print)
     print(json.dumps(found, indent=2))
     if options.record:
-        record("campaign", found)
+        keep(options.first, found)
     sys.exit(1 if faults else 0)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,20 +68,24 @@ def _law_of_the_future(found: dict[str, Any]) -> str:
 
 
 def _campaign(found: dict[str, Any]) -> str:
-    compared = found["compared"]
+    blocks = found["blocks"]
+    compared = sum((Counter(each["compared"]) for each in blocks), Counter[str]())
     what = ("values", "predictions", "transform", "counts", "values of SQL", "rows of SQL")
     lines = [_row("compared with the oracle", "numbers"), "|---" * 2 + "|"]
-    lines += [_row(name, f"{compared.get(name, 0):,}") for name in what]
-    total = sum(compared.get(name, 0) for name in what)
+    lines += [_row(name, f"{compared[name]:,}") for name in what]
+    total = sum(compared[name] for name in what)
+    faults = sum(each["worlds_with_faults"] for each in blocks)
+    commits = dict.fromkeys(each["commit"] for each in blocks)
     return (
-        f"{found['worlds']:,} worlds, {total:,} comparisons, {found['worlds_with_faults']:,} worlds with a "
-        f"fault. Kinds of features: {_numbers_of(compared, 'kind ')}. Losses: "
-        f"{_numbers_of(compared, 'loss ')}.\n\n" + "\n".join(lines)
+        f"{sum(each['worlds'] for each in blocks):,} worlds on {len(commits)} states of the code, {total:,} "
+        f"comparisons, {faults:,} worlds with a fault when they were first tried. Kinds of features: "
+        f"{_numbers_of(compared, 'kind ')}. Losses: {_numbers_of(compared, 'loss ')}. Worlds by system: "
+        f"{_numbers_of(compared, 'worlds in ')}.\n\n" + "\n".join(lines)
     )
 
 
 def _numbers_of(compared: dict[str, int], beginning: str) -> str:
-    found = {name: number for name, number in compared.items() if name.startswith(beginning)}
+    found = {name: number for name, number in sorted(compared.items()) if name.startswith(beginning)}
     return ", ".join(f"{name.removeprefix(beginning)} {number:,}" for name, number in found.items())
 
 

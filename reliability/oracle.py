@@ -384,6 +384,7 @@ SCALES: Mapping[str, Callable[[float], float]] = {
     "logistic": _chance,
     "squared": float,
     "absolute": float,
+    "huber": float,
     "poisson": math.exp,
     "choice": math.exp,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,10 @@ from oracle import Column, Example, Facts, Table
 
 START = datetime(2021, 1, 1)
 CATEGORIES = ("red", "it's", 'say "so"', "a.b", "Élan", "x; y", "back\\slash")
+MOMENTS, ZONE = ("date", "time"), "Europe/Lisbon"
+"""The roles of columns of moments, and the zone of those that have one; all others are in UTC."""
+CUTOFF, ASKED = "cutoff", "asked for"
+"""The role of a column of cut-offs, which have no zone, and the table of examples."""
 DATE_KINDS = ("value", "mean", "min", "max", "first", "last")
 """Kinds of features that dates have, too, beside the time since them."""
 
@@ -29,6 +33,8 @@ class World(NamedTuple):
     examples: list[Example]
     timed: bool
     at_cutoff: str
+    zoned: bool = False
+    """whether the moments in the tables have a time zone"""
 
     @property
     def users(self) -> Table:
@@ -85,7 +91,18 @@ def random_world(draw: random.Random) -> World:
     asked = {(str(key), made.sometimes(made.day(320)) if cut else None): None for key in keys}
     examples = [Example(*each) for each in asked]
     schema = {table.name: _stated(table) for table in tables}
-    return World(tables, views, schema, examples, cut, draw.choice(["before", "include"]))
+    at_cutoff, zoned = draw.choice(["before", "include"]), draw.random() < 0.2
+    return World(tables, views, schema, examples, cut, at_cutoff, zoned)
+
+
+def with_examples(world: World) -> World:
+    """The world with a table of the examples that a query is asked for."""
+    users = world.users
+    columns = [Column(users.columns[0].name, "key")]
+    columns += [Column("cutoff", CUTOFF)] if world.timed else []
+    own = {str(row[0]): row[0] for row in users.rows}
+    rows = [(own[each.key], each.cutoff)[: len(columns)] for each in world.examples]
+    return world._replace(tables=[*world.tables, Table(ASKED, columns, rows)])
 
 
 def _users(made: _Draw, name: str, uids: list[Any]) -> Table:
@@ -305,72 +322,93 @@ SQL = {
     "date": "TIMESTAMP",
     "time": "TIMESTAMP",
     "category": "TEXT",
+    CUTOFF: "TIMESTAMP",
 }
 
 
-def frame(table: Table) -> pl.DataFrame:
-    return pl.DataFrame(
+def frame(world: World, table: Table) -> pl.DataFrame:
+    made = pl.DataFrame(
         {
             column.name: pl.Series([row[n] for row in table.rows], dtype=POLARS.get(column.role))
             for n, column in enumerate(table.columns)
         }
     )
+    zoned = [each.name for each in table.columns if world.zoned and each.role in MOMENTS]
+    return made.with_columns(
+        pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(ZONE) for name in zoned
+    )
+
+
+def _kind_in_sql(world: World, table: Table, place: int) -> str:
+    role = table.columns[place].role
+    if world.zoned and role in MOMENTS:
+        return "TIMESTAMP WITH TIME ZONE"
+    whole = any(isinstance(row[place], int) for row in table.rows)
+    return SQL.get(role, "BIGINT" if whole else "TEXT")
 
 
 def name_in_sql(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def create(
-    world: World, run: Callable[[str], object], insert: Callable[[str, list[Any]], object], mark: str = "?"
-) -> None:
+def create(world: World, run: Callable[[str, list[Any]], object], mark: str = "?") -> None:
     """The tables in a database; a view reads a table beside it, which is not used."""
     for table in world.tables:
-        kinds = [
-            SQL.get(column.role, "BIGINT" if any(isinstance(row[n], int) for row in table.rows) else "TEXT")
-            for n, column in enumerate(table.columns)
-        ]
+        kinds = [_kind_in_sql(world, table, n) for n in range(len(table.columns))]
         own = f"{table.name} stored" if table.name in world.views else table.name
         declared = ", ".join(
             f"{name_in_sql(c.name)} {kind}" for c, kind in zip(table.columns, kinds, strict=True)
         )
-        run(f"CREATE TABLE {name_in_sql(own)} ({declared})")
-        marks = ", ".join([mark] * len(kinds))
-        for row in table.rows:
-            insert(f"INSERT INTO {name_in_sql(own)} VALUES ({marks})", list(row))
+        run(f"CREATE TABLE {name_in_sql(own)} ({declared})", [])
+        if table.rows:
+            run(*_inserted(world, own, table, mark))
         if own != table.name:
-            run(f"CREATE VIEW {name_in_sql(table.name)} AS SELECT * FROM {name_in_sql(own)}")
+            run(f"CREATE VIEW {name_in_sql(table.name)} AS SELECT * FROM {name_in_sql(own)}", [])
+
+
+def _inserted(world: World, name: str, table: Table, mark: str) -> tuple[str, list[Any]]:
+    """All rows in one statement, and the values of its parameters."""
+    moments = [world.zoned and column.role in MOMENTS for column in table.columns]
+    values = [
+        cell.replace(tzinfo=UTC) if zoned and cell is not None else cell
+        for row in table.rows
+        for cell, zoned in zip(row, moments, strict=True)
+    ]
+    marks = iter([mark] * len(values) if mark == "?" else [f"{mark}{n + 1}" for n in range(len(values))])
+    rows = ", ".join(f"({', '.join(next(marks) for _ in table.columns)})" for _ in table.rows)
+    return f"INSERT INTO {name_in_sql(name)} VALUES {rows}", values
+
+
+def plain(values: list[Any]) -> list[Any]:
+    """Values as SQLite keeps them: moments as text."""
+    return [str(each) if isinstance(each, datetime) else each for each in values]
 
 
 def as_frames(world: World, folder: Path) -> object:
-    return {table.name: frame(table) for table in world.tables}
+    return {table.name: frame(world, table) for table in world.tables}
 
 
 def as_csv(world: World, folder: Path) -> object:
     for table in world.tables:
-        frame(table).write_csv(folder / f"{table.name}.csv")
+        frame(world, table).write_csv(folder / f"{table.name}.csv")
     return folder
 
 
 def as_parquet(world: World, folder: Path) -> object:
     for table in world.tables:
-        frame(table).write_parquet(folder / f"{table.name}.parquet")
+        frame(world, table).write_parquet(folder / f"{table.name}.parquet")
     return folder
 
 
 def as_duckdb(world: World, folder: Path) -> object:
     with duckdb.connect(str(folder / "world.duckdb")) as made:
-        create(world, made.execute, made.execute)
+        create(world, made.execute)
     return folder / "world.duckdb"
 
 
 def as_sqlite(world: World, folder: Path) -> object:
     made = sqlite3.connect(folder / "world.sqlite")
-
-    def insert(sql: str, row: list[Any]) -> object:
-        return made.execute(sql, [str(each) if isinstance(each, datetime) else each for each in row])
-
-    create(world, made.execute, insert)
+    create(world, lambda sql, values: made.execute(sql, plain(values)))
     made.commit()
     made.close()
     return folder / "world.sqlite"
@@ -387,6 +425,7 @@ SOURCES: dict[str, Callable[[World, Path], object]] = {
 
 def schema_for(world: World, source: str) -> dict[str, dict[str, Any]]:
     """How the tables are stated; in a database, the tables behind views are left out."""
-    if source not in ("duckdb", "sqlite"):
+    if source not in ("duckdb", "sqlite", "postgres"):
         return world.schema
-    return world.schema | {f"{name} stored": {"use": False} for name in world.views}
+    unused = [f"{name} stored" for name in world.views] + [ASKED] * (source == "postgres")
+    return world.schema | {name: {"use": False} for name in unused}

@@ -138,3 +138,13 @@ def test_a_variable_that_is_repeated_or_a_constant_is_in_the_facts() -> None:
     assert link.facts.args == (New(0), New(0))
     (only,) = part_of("count : bad(A) :- event(anna,C)").links
     assert only.facts.args == ("anna", New(1)) and only.facts.known == ()
+
+
+def test_things_of_different_kinds_are_different() -> None:
+    part = part_of("count : bad(A) :- vip(A), not vip(A)")
+    assert [type(test) for test in part.tests] == [Exists, Absent]
+    (link,) = part_of("count : bad(A) :- friend(B,C), friend(B,A), friend(B,D), pair(D,A)").links
+    below = link.below.tests[0]
+    assert isinstance(below, Exists)
+    assert below.facts.args == (Cell(0, "user"), Input(0, "user"))
+    assert Input(0, "user") != Cell(0, "user")

@@ -13,24 +13,26 @@ parts of several requests are the same object, and parts, links and facts are co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
-class Input(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Input:
     """A value that is given with the row: an argument of the head, or a value that a link carries down."""
 
     place: int
     type_name: str
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cell:
     """An argument of the fact that the link has reached."""
 
     place: int
     type_name: str
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """An argument of the only fact that a lookup finds."""
 
     facts: Facts
@@ -38,13 +40,15 @@ class Found(NamedTuple):
     type_name: str
 
 
-class FactNumber(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FactNumber:
     """The number of facts that match."""
 
     facts: Facts
 
 
-class New(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class New:
     """An argument that nothing before determines; ``place`` is the first argument of its variable.
 
     At a later argument, the value must be equal to that at ``place``.
@@ -74,19 +78,22 @@ class Facts:
         return tuple(arg for arg in self.args if not isinstance(arg, New | str))
 
 
-class Exists(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Exists:
     """A lookup finds its fact; there is at most one."""
 
     facts: Facts
 
 
-class Absent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Absent:
     """No fact matches."""
 
     facts: Facts
 
 
-class Compare(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Compare:
     """The number of a value is on one side of a threshold; a value that is missing is on neither."""
 
     value: Value
@@ -94,7 +101,8 @@ class Compare(NamedTuple):
     threshold: float
 
 
-class IsConstant(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class IsConstant:
     """A value is a certain constant."""
 
     value: Value
@@ -104,7 +112,8 @@ class IsConstant(NamedTuple):
 Test = Exists | Absent | Compare | IsConstant
 
 
-class Here(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Here:
     """The time of a grounding is that of the fact that the link has reached."""
 
 

@@ -26,13 +26,14 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup dbt demo docs picture record reference test quick lint identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
+.PHONY: help setup dbt demo docs picture record reference test quick lint house identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
 
 help:
 	@echo 'make demo            who leaves a made-up shop? learn, evaluate, explain; installs only what that needs'
 	@echo 'make test            lint, types, import contracts, tests and doctests'
 	@echo 'make quick           lint, types, import contracts and the unit tests: no whole fits, servers or commands'
 	@echo 'make lint            lint, types and import contracts alone'
+	@echo 'make house           count lines and modules by room, and the modules that commands import and run'
 	@echo 'make identity        about 60 small fits compared with the list of what they gave (ONLY="shop duckdb", KEEP=, AGAINST=FOLDER)'
 	@echo 'make identity-record write that list anew, after a change that is meant to change models'
 	@echo 'make docs            build the documentation as a site, in build/site'
@@ -108,6 +109,10 @@ lint: $(LINT)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+house: $(RUNTIME)
+	$(BIN)/python tools/house.py
+	$(BIN)/python tools/house.py --verbs
 
 COMPARE := $(BIN)/python tests/golden/identity/compare.py
 CHOSEN = $(if $(ONLY),--only '$(ONLY)') $(if $(KEEP),--keep '$(KEEP)') $(if $(AGAINST),--against '$(AGAINST)')

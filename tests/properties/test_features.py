@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -83,7 +84,9 @@ def by_definition(kind: str, groundings: Sequence[Grounding]) -> float:
     if kind == kinds.SPREAD:
         mean = sum(exact) / len(exact)
         return root(sum((value - mean) ** 2 for value in exact) / len(exact))
-    return float(sum(exact)) / len(exact)
+    if kinds.KINDS[kind].measure == kinds.MEAN:
+        return float(sum(exact)) / len(exact)
+    return kinds.of_values(kind, Counter(values))
 
 
 def root(square: Fraction) -> float:

@@ -2,12 +2,14 @@
 
 A feature is a number that the groundings of a body give for an example. ``docs/effects.md`` defines them. How
 an engine computes the measure of a row is in ``engines/features/values`` for facts in memory, and in
-``engines/export/measures`` for SQL.
+``engines/export/measures`` for SQL; what it is, in plain Python, is at the end of this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 COUNT, SHARE, DISTINCT = "count", "share", "distinct"
@@ -89,3 +91,38 @@ MEASURES = tuple(dict.fromkeys(kind.measure for kind in _ROWS if kind.measure))
 def offered_for(what: str) -> tuple[str, ...]:
     """The kinds of features that the default learner offers for a role or for numbers of several rows."""
     return tuple(name for name, kind in KINDS.items() if what in kind.offered)
+
+
+def of_values(kind: str, numbers: Mapping[float, int]) -> float:
+    """A feature of values, each of which is there a number of times; NaN if there are none."""
+    return DEFINITIONS[KINDS[kind].measure](numbers) if numbers else math.nan
+
+
+def _sum(numbers: Mapping[float, int]) -> float:
+    return math.fsum(chain.from_iterable([value] * times for value, times in numbers.items()))
+
+
+def _mean(numbers: Mapping[float, int]) -> float:
+    return _sum(numbers) / sum(numbers.values())
+
+
+def _spread(numbers: Mapping[float, int]) -> float:
+    count = sum(numbers.values())
+    scale = math.frexp(max(abs(value) for value in numbers))[1]
+    least = min(numbers)
+    above = [
+        (math.ldexp(value, -scale) - math.ldexp(least, -scale), times) for value, times in numbers.items()
+    ]
+    first = math.fsum(value * times for value, times in above)
+    second = math.fsum(value * value * times for value, times in above)
+    return math.ldexp(math.sqrt(max(second - first * first / count, 0.0) / count), scale)
+
+
+DEFINITIONS: Mapping[str, Callable[[Mapping[float, int]], float]] = {
+    MINIMUM: min,
+    MAXIMUM: max,
+    MEAN: _mean,
+    SUM: _sum,
+    SPREAD: _spread,
+}
+"""Measures of the values of a variable, each of which is there a number of times, in plain Python."""

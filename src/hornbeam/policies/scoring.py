@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -280,42 +279,7 @@ class PreparedEffect:
         numbers: dict[float, int] = {}
         for row, number in table.items():
             numbers[row[place]] = numbers.get(row[place], 0) + number
-        return measure_of(kinds.KINDS[self.kind].measure, numbers)
-
-
-def measure_of(measure: str, numbers: Mapping[float, int]) -> float:
-    """A measure of values, each of which is there a number of times; NaN if there are none."""
-    return OF_NUMBERS[measure](numbers) if numbers else math.nan
-
-
-def _sum(numbers: Mapping[float, int]) -> float:
-    return math.fsum(chain.from_iterable([value] * times for value, times in numbers.items()))
-
-
-def _mean(numbers: Mapping[float, int]) -> float:
-    return _sum(numbers) / sum(numbers.values())
-
-
-def _spread(numbers: Mapping[float, int]) -> float:
-    count = sum(numbers.values())
-    scale = math.frexp(max(abs(value) for value in numbers))[1]
-    least = min(numbers)
-    above = [
-        (math.ldexp(value, -scale) - math.ldexp(least, -scale), times) for value, times in numbers.items()
-    ]
-    first = math.fsum(value * times for value, times in above)
-    second = math.fsum(value * value * times for value, times in above)
-    return math.ldexp(math.sqrt(max(second - first * first / count, 0.0) / count), scale)
-
-
-OF_NUMBERS: Mapping[str, Callable[[Mapping[float, int]], float]] = {
-    kinds.MINIMUM: min,
-    kinds.MAXIMUM: max,
-    kinds.MEAN: _mean,
-    kinds.SUM: _sum,
-    kinds.SPREAD: _spread,
-}
-"""Measures of values, each of which is there a number of times."""
+        return kinds.of_values(self.kind, numbers)
 
 
 def level_function(curve: Curve) -> Callable[[float], float]:

@@ -10,10 +10,9 @@ from hornbeam.engines.features.values import OF_GROUNDINGS, OF_VALUES
 from hornbeam.logic.effects import Curve, Effect
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.phrases import feature_pieces
-from hornbeam.logic.features import DATES, KINDS, MEASURES, NUMBERS, offered_for
+from hornbeam.logic.features import DATES, DEFINITIONS, KINDS, MEASURES, NUMBERS, offered_for
 from hornbeam.logic.parse_effect import parse_feature
 from hornbeam.logic.schema import DATE, NUMBER, Schema
-from hornbeam.policies.scoring import OF_NUMBERS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "effects.md"
 SCHEMA = Schema(
@@ -31,10 +30,10 @@ def phrase_of(kind: str) -> str:
     return text_of(feature_pieces(Effect(head, body, feature, Curve((1.5,), (0.0, 1.0))), SCHEMA, True))
 
 
-def test_memory_sql_and_policies_compute_each_measure():
+def test_memory_sql_and_plain_python_compute_each_measure():
     assert {*OF_GROUNDINGS, *OF_VALUES} == {*MEASURES}
     assert {*NEEDED} == {*MEASURES}
-    assert {*OF_NUMBERS} == {*OF_VALUES}
+    assert {*DEFINITIONS} == {*OF_VALUES}
 
 
 def test_each_kind_is_said_in_words_of_its_own():

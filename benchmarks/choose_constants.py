@@ -28,8 +28,7 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import constants, learner, lines, long_model, shortening
-from hornbeam.learning.effects.conditions import narrowed_paths
+from hornbeam.learning.effects import conditions, constants, learner, lines, long_model, shortening
 from hornbeam.learning.effects.examples import bagging
 from hornbeam.learning.effects.steps import bag_steps, pairs
 from hornbeam.learning.options import EffectOptions
@@ -65,8 +64,8 @@ SETTINGS: Mapping[str, Change] = {
     "no turns": Change(bag_steps, "NEARLY", 1.0),
     "turns from 0.7 on": Change(bag_steps, "NEARLY", 0.7),
     "one condition": Change(options={"max_conditions": 1}),
-    "5 second conditions": Change(narrowed_paths, "MOST_NARROWED", 5),
-    "20 second conditions": Change(narrowed_paths, "MOST_NARROWED", 20),
+    "5 second conditions": Change(conditions, "MOST_NARROWED", 5),
+    "20 second conditions": Change(conditions, "MOST_NARROWED", 20),
     "no pairs": Change(pairs, "KEPT", 0),
     "pairs at a price of 1": Change(pairs, "PRICE", 1.0),
     "pairs at a price of 2": Change(pairs, "PRICE", 2.0),

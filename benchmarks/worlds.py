@@ -11,8 +11,8 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes, Database, Population, Relation
 from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds.building import database_of, labelled, modes_of, with_examples
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 
 CITIES = 100
 TRAITS = 16

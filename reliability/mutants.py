@@ -46,7 +46,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     ),
     "candidates": ("hornbeam.learning.effects.candidates", ["tests/fits/learning/test_candidates.py"]),
     "windows": (
-        "hornbeam.learning.effects.links.windows",
+        "hornbeam.learning.effects.links",
         ["tests/fits/learning/test_candidates.py", "-k", "windows"],
     ),
     "memory_tally": (

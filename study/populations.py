@@ -23,7 +23,7 @@ from hornbeam.data.database import Database
 from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.clauses.counting.count import count_all
 from hornbeam.engines.registry import open_engine
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.learning.learners import learn
 from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.options import Options, fit_options

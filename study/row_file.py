@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hornbeam.errors import DataError, Place
-from hornbeam.files.locks import locked
+from hornbeam.files import locked
 from hornbeam.learning.learners import home_of, options_for
 from hornbeam.learning.options import PAPER
 from study.protocol import TRUTH, Run

@@ -12,8 +12,7 @@ from hornbeam.data.numbers import AT_CUTOFF, CutoffRule
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS
-from hornbeam.logic.effects import Body, Equals, NumberOf, Recent, Step, new_variables_of
+from hornbeam.logic.effects import NUMBER_OF_FACTS, Body, Equals, NumberOf, Recent, Step, new_variables_of
 from strategies import (
     NUMBERS,
     STRANGER,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hornbeam.data.database import Database
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
     Body,
     Curve,
     Effect,
@@ -17,8 +17,11 @@ from hornbeam.logic.effects import (
     NumberOf,
     Recent,
     Step,
+    has_dates,
+    kind_of_type,
     new_variables_of,
     step_variables,
+    variable_types,
 )
 from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of
 from strategies import STRANGER, TARGET, THRESHOLDS

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hornbeam.datasets.worlds.building import Floats, check_limits
 from hornbeam.errors import DataError, OptionError, Place, did_you_mean
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.model.scales import sigmoid
 
 TARGET = "good(things)"

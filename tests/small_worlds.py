@@ -10,9 +10,8 @@ from hornbeam.data.database import Database
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.problem import Fit
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
-from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.logic.schema import NUMBER, Schema, schema_of
 from hornbeam.model.files import model_text, parse_model
 
 MODES = tuple(

@@ -18,8 +18,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import UNKNOWN, Codes, Database, Relation
 from hornbeam.data.numbers import BEFORE, Floats
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, head_atom
-from hornbeam.logic.modes import Argument, Kind, Mode
-from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value
+from hornbeam.logic.schema import DATE, NUMBER, Argument, Kind, Mode, Schema, read_value
 
 CASES = int(os.environ.get("HORNBEAM_CASES", "400"))
 """Random cases in the main property of the engines; the laws draw a tenth each."""

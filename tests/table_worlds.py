@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from hornbeam.files.quoting import quoted
+from hornbeam.files import quoted
 
 Rows = Mapping[str, Mapping[str, list[Any]]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from study.populations import Judged
 from study.protocol import CHOSEN
 from study.report.answers import answers

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 import hornbeam as hb
 from hornbeam.datasets.worlds import shop_files
 from hornbeam.engines.registry import open_engine
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.in_place.load import load_quietly
 from hornbeam.report.live.server import LiveServer
 from hornbeam.report.live.session import LiveModel

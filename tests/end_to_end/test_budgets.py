@@ -38,7 +38,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Coded
 from hornbeam.engines.clauses.contract import Counts
 from hornbeam.engines.registry import open_engine
-from hornbeam.logic.modes import schema_of
+from hornbeam.logic.schema import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 
 modes = tuple(map(parse_mode, ["t(+x).", "e(+x,-x).", "q(+x).", "left(-y).", "right(-z)."]))

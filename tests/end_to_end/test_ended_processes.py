@@ -22,7 +22,7 @@ import hornbeam as hb
 import servers
 from every_engine import ENGINES
 from hornbeam.errors import DataError, EngineError
-from hornbeam.files.temporary import FOLDER_PREFIX, TemporaryFolder
+from hornbeam.files import FOLDER_PREFIX, TemporaryFolder
 from hornbeam.model.files import load_model
 
 PERSONS = [(n, n % 3 == 0, f"city{n % 4}", int((n % 3 == 0 and n % 5 < 3) or n % 4 == 1)) for n in range(60)]
@@ -279,7 +279,7 @@ def test_a_system_without_a_temporary_folder_is_said_in_a_sentence(monkeypatch: 
 WRITE_AND_WAIT = """
 import sys, time
 from hornbeam.cli.app import interrupted_by_signals
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 
 def pieces():
     yield "half"

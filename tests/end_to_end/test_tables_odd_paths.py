@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from folders import examples_of
 from hornbeam.errors import DataError
-from hornbeam.files.writing import TEMPORARY, remove_leftovers
+from hornbeam.files import TEMPORARY, remove_leftovers
 from hornbeam.in_place.open import _one_file_for_spark
 from strategies import CASES
 from table_worlds import as_csv, as_duckdb, as_parquet, as_sqlite

@@ -12,7 +12,7 @@ import hornbeam as hb
 import servers
 from folders import facts_of, write
 from hornbeam.errors import DataError
-from hornbeam.files.quoting import quoted
+from hornbeam.files import quoted
 from hornbeam.in_place.load import load_quietly
 from hornbeam.model.files import model_text
 from table_worlds import SHOP_KEYS, as_duckdb, as_pandas, as_sqlite, create, shop

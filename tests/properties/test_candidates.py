@@ -16,9 +16,9 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.search.ridge import Response, gains
 from hornbeam.logic.clauses import head_atom
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.refine import Language, memoised
+from hornbeam.logic.schema import schema_of
 from strategies import STRANGER, TARGET, databases, key_rows, modes, schemas, with_cutoffs
 
 MOST = 3

@@ -15,7 +15,7 @@ from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.clauses.loaded import loaded
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.schema import Argument, Kind, Mode
 from strategies import CASES, TARGET, Case, cases, timed_cases
 from tables_of_worlds import (
     connected,

@@ -18,8 +18,7 @@ from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import OptionError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effect_types import feature_misfit
-from hornbeam.logic.effects import Body, Curve, Effect, Feature, new_variables_of
+from hornbeam.logic.effects import Body, Curve, Effect, Feature, feature_misfit, new_variables_of
 from hornbeam.logic.schema import DATE, NUMBER, number_of, value_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect

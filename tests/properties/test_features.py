@@ -32,8 +32,7 @@ from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Feature, NumberOf, Recent
+from hornbeam.logic.effects import NUMBER_OF_FACTS, Feature, NumberOf, Recent, variable_types
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from strategies import CASES, EXTREME_NUMBERS, TARGET, other_futures, with_cutoffs
 

@@ -21,15 +21,14 @@ from hornbeam.logic.clauses import (
     Value,
     atom_of,
     atoms_of,
+    format_value,
     head_atom,
     literal_variables,
     rename,
 )
-from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
 from hornbeam.logic.parse import parse_clause, parse_fact, parse_mode
 from hornbeam.logic.refine import Language, memoised, refinements
-from hornbeam.logic.schema import Schema, number_of, read_value, value_of
-from hornbeam.logic.text import format_value
+from hornbeam.logic.schema import Argument, Kind, Mode, Schema, number_of, read_value, schema_of, value_of
 from strategies import TARGET, modes, schemas
 
 # --- text ------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.losses.logistic import log_loss
 from hornbeam.learning.options import PaperOptions
 from hornbeam.logic.clauses import Clause, head_atom
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.refine import Language, refinements
+from hornbeam.logic.schema import schema_of
 from plain_options import plain
 
 MODES = tuple(

@@ -23,8 +23,8 @@ from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.numbers import GRADIENT_BITS
 from hornbeam.learning.options import Options, fit_options
 from hornbeam.learning.search.ridge import ClauseSums, LineFit, Response, Ridge, response
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.scales import sigmoid
 from plain_options import FEW

@@ -21,8 +21,15 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.questions import FeatureRequest, ValueRequest
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, kind_of_type, variable_types
-from hornbeam.logic.effects import Body, Equals, Feature, new_variables_of
+from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
+    Body,
+    Equals,
+    Feature,
+    kind_of_type,
+    new_variables_of,
+    variable_types,
+)
 from hornbeam.logic.schema import DATE
 from strategies import CASES, STRANGER
 

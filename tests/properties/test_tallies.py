@@ -19,8 +19,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql.tallies import fetched_facts
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import new_variables_of
+from hornbeam.logic.effects import NUMBER_OF_FACTS, new_variables_of, variable_types
 from path_worlds import path_cases
 from strategies import CASES
 from tables_of_worlds import (

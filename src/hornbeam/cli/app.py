@@ -19,10 +19,16 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand
-from hornbeam.cli.messages import NORMAL, QUIET, VERBOSE, print_error, set_level
-from hornbeam.cli.streams import forget_stdout, open_closed_streams
-from hornbeam.cli.suggestions import check_verb
+from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand, check_verb
+from hornbeam.cli.output import (
+    NORMAL,
+    QUIET,
+    VERBOSE,
+    forget_stdout,
+    open_closed_streams,
+    print_error,
+    set_level,
+)
 from hornbeam.errors import HornbeamError
 from hornbeam.learning.workers import ONE_THREAD
 from hornbeam.version import __version__

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.cli.command import looks_like_target
 from hornbeam.cli.flags import Counting, CountingInPlace, Source
-from hornbeam.cli.suggestions import looks_like_target
 from hornbeam.errors import DataError, OptionError
 
 if TYPE_CHECKING:

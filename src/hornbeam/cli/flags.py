@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 
 import typer
 
-from hornbeam.cli.suggestions import looks_like_target
+from hornbeam.cli.command import looks_like_target
 from hornbeam.errors import OptionError
 
 DATA, OUTPUT, LEARNING, COUNTING = "Data", "Output", "Learning", "Counting"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.cli.messages import say
+from hornbeam.cli.output import say
 from hornbeam.errors import OptionError
 from hornbeam.learning.options import ALL, OPTIONS, PAPER, Options, PaperOptions
-from hornbeam.learning.options.bounds import (
+from hornbeam.learning.options.declared import GROUPS, RENAMED
+from hornbeam.learning.options.option import (
     Bound,
     NameOrNone,
     Number,
@@ -24,7 +25,6 @@ from hornbeam.learning.options.bounds import (
     Whole,
     YesNo,
 )
-from hornbeam.learning.options.declared import GROUPS, RENAMED
 
 if TYPE_CHECKING:
     from hornbeam.learning.options.option import Declared

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hornbeam.cli.printable import printable
+from hornbeam.cli.output import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

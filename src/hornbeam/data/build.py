@@ -13,8 +13,7 @@ from hornbeam.data.names import Codes
 from hornbeam.data.numbers import STRICT, Floats, numbers_of, times_of
 from hornbeam.data.relations import Examples, Notice, Population, Relation
 from hornbeam.errors import SchemaError
-from hornbeam.logic.modes import Mode
-from hornbeam.logic.schema import Schema
+from hornbeam.logic.schema import Mode, Schema
 
 FactNames = Mapping[str, Sequence[Sequence[str] | Coded]]
 """For each predicate, one column of names per argument."""

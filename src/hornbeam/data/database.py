@@ -21,10 +21,8 @@ from hornbeam.data.names import UNKNOWN, Codes
 from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
 from hornbeam.data.relations import UNLABELLED, Examples, Notice, Population, Relation
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
-from hornbeam.logic.clauses import Value
-from hornbeam.logic.modes import Kind, Mode
-from hornbeam.logic.schema import Schema, value_of
-from hornbeam.logic.text import format_value
+from hornbeam.logic.clauses import Value, format_value
+from hornbeam.logic.schema import Kind, Mode, Schema, value_of
 
 if TYPE_CHECKING:
     from hornbeam.logic.refine import Constants, Thresholds

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from hornbeam.data.names import MadeNames
 from hornbeam.errors import DataError, ModelError
-from hornbeam.logic.clauses import Value
+from hornbeam.logic.clauses import Value, format_value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
-from hornbeam.logic.text import format_value
 
 Floats = npt.NDArray[np.float64]
 """Values of constants, or times: numbers, or microseconds since the start of 1970 (see ``schema``)."""

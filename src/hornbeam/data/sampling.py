@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
-from hornbeam.data.hashes import mixed
 from hornbeam.data.numbers import time_text
-from hornbeam.logic.text import format_constant, format_name
+from hornbeam.data.rows import mixed
+from hornbeam.logic.clauses import format_constant, format_name
 
 
 def sampled(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.hashes import mixed
+from hornbeam.data.rows import mixed
 
 Numbers = npt.NDArray[Any]
 

@@ -15,8 +15,7 @@ from hornbeam.datasets.catalogue import DataSet
 from hornbeam.datasets.download import OnProgress, download
 from hornbeam.datasets.places import VARIABLE, cache_folder, differing, find, sha256_of
 from hornbeam.errors import DataError
-from hornbeam.files.locks import locked
-from hornbeam.files.writing import TEMPORARY
+from hornbeam.files import TEMPORARY, locked
 
 
 def get(data: DataSet, on_progress: OnProgress | None = None, *, pause: float = 1.0) -> Path:

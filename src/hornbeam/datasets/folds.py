@@ -22,7 +22,7 @@ from hornbeam.datasets.catalogue import (
 from hornbeam.datasets.movielens import as_facts
 from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import OptionError
-from hornbeam.files.temporary import TemporaryFolder
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading import load
 
 

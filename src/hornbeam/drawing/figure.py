@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from hornbeam.drawing.markup import Markup, element
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -24,8 +24,17 @@ from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Body, Equals, NumberOf, Recent, Step, atom_in, new_variables_of
+from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
+    Body,
+    Equals,
+    NumberOf,
+    Recent,
+    Step,
+    atom_in,
+    new_variables_of,
+    variable_types,
+)
 from hornbeam.logic.schema import number_of
 
 

@@ -18,8 +18,15 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, grouped, row_numbers
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Body, Recent, body_text, new_variables_of, step_variables
+from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
+    Body,
+    Recent,
+    body_text,
+    new_variables_of,
+    step_variables,
+    variable_types,
+)
 
 Rows = npt.NDArray[np.int64]
 DAY = 86_400_000_000.0

@@ -25,8 +25,7 @@ from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.population import PopulationInPlace
 from hornbeam.in_place.source import TableSource
 from hornbeam.loading.tables.given import GivenExamples
-from hornbeam.logic.modes import Mode
-from hornbeam.logic.schema import Schema
+from hornbeam.logic.schema import Mode, Schema
 
 
 class ExampleTable(NamedTuple):

@@ -19,8 +19,7 @@ from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import DEFAULT_ENGINE, engine_module
 from hornbeam.errors import DataError, DataWarning, OptionError
 from hornbeam.in_place.sources import IN_PLACE, stays_in_place
-from hornbeam.loading.facts.layout import DEFAULT_SPLIT
-from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
+from hornbeam.loading.kind_of_source import DEFAULT_SPLIT, SourceKind, kind_of_source
 
 
 def load(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hornbeam.engines.sql.drivers.duckdb_text import TypedColumn
-from hornbeam.files.quoting import quoted, quoted_path
+from hornbeam.files import quoted, quoted_path
 from hornbeam.loading.tables.columns.cells import FLOAT_KINDS, KINDS
 
 if TYPE_CHECKING:

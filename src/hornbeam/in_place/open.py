@@ -21,11 +21,11 @@ from hornbeam.in_place.number_types import as_when_loaded
 from hornbeam.in_place.predicates import read_in_place
 from hornbeam.in_place.source import TableSource
 from hornbeam.in_place.table_queries import TableQueries
-from hornbeam.loading.connection_string import connection_string
 from hornbeam.loading.kind_of_source import (
     CATALOGUE,
     Source,
     SourceKind,
+    connection_string,
     kind_of_source,
     kind_of_table_file,
     table_name,

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, UNLABELLED, Codes, Database
-from hornbeam.data.hashes import hash_of_rows, name_hashes
 from hornbeam.data.keys import Names
-from hornbeam.data.rows import Folds, fold, probe
+from hornbeam.data.rows import Folds, fold, hash_of_rows, name_hashes, probe
 from hornbeam.errors import EngineError, OptionError
 from hornbeam.logic.schema import Schema
 

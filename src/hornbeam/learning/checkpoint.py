@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from hornbeam.data.database import Database
-from hornbeam.data.hashes import hash_of_rows, hash_of_set, name_hashes
 from hornbeam.data.relations import Examples
+from hornbeam.data.rows import hash_of_rows, hash_of_set, name_hashes
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
-from hornbeam.files.writing import remove_leftovers, write_file
+from hornbeam.files import remove_leftovers, write_file
 from hornbeam.learning.history import Record, Round, Step, skipped_fields
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import WeightedClause

@@ -8,8 +8,7 @@ from typing import Any
 
 from hornbeam.data.database import Database
 from hornbeam.errors import OptionError
-from hornbeam.loading.facts.layout import DEFAULT_SPLIT
-from hornbeam.loading.kind_of_source import kind_of_source
+from hornbeam.loading.kind_of_source import DEFAULT_SPLIT, kind_of_source
 
 
 def load(

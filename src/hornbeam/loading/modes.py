@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hornbeam.data.database import Database
-from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.schema import Argument, Kind, Mode
 
 MOST_CONSTANTS = 50
 """An argument with more distinct constants is not offered as a constant."""

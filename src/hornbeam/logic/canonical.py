@@ -13,9 +13,11 @@ from hornbeam.logic.clauses import (
     Term,
     atom_of,
     cut,
+    format_constant,
+    format_name,
     literal_variables,
+    variable_name,
 )
-from hornbeam.logic.text import format_constant, format_name, variable_name
 
 
 def canonical(clause: Clause) -> Clause:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import (
     Atom,
     Clause,
@@ -20,10 +21,14 @@ from hornbeam.logic.clauses import (
     Not,
     Value,
     atom_of,
+    format_constant,
+    format_threshold,
     rename,
     rename_atom,
+    variable_name,
 )
-from hornbeam.logic.text import format_constant, format_threshold, variable_name
+from hornbeam.logic.features import DATES, KINDS, NUMBERS
+from hornbeam.logic.schema import DATE, NUMBER, Schema
 
 
 class Recent(NamedTuple):
@@ -198,3 +203,78 @@ def in_order_of_use(effect: Effect) -> Effect:
         Feature(kind, None if number is None else names.get(number, number)),
         effect.curve,
     )
+
+
+NUMBER_OF_FACTS = "#"
+"""The type of a variable that is a number of facts."""
+
+
+def variable_types(schema: Schema, head: Atom, body: Body) -> dict[int, str]:
+    """The type of each variable of a head and a body; refuses a body that is not well typed."""
+    known = dict(
+        zip(
+            (term for term in head.args if isinstance(term, int)),
+            schema.types_of(head.predicate),
+            strict=True,
+        )
+    )
+    for step in body:
+        if isinstance(step, Comparison | Equals):
+            if step.variable not in known:
+                raise SchemaError(
+                    f"{step}: variable {variable_name(step.variable)} occurs in no step before it."
+                )
+            continue
+        atom = atom_in(step)
+        assert atom is not None
+        types = schema.types_of(atom.predicate)
+        if len(types) != len(atom.args):
+            raise SchemaError(
+                f'{atom} has {len(atom.args)} arguments, but "{atom.predicate}" takes {len(types)}: '
+                f"{atom.predicate}({','.join(types)})."
+            )
+        for term, type_name in zip(atom.args, types, strict=True):
+            if isinstance(term, int) and known.setdefault(term, type_name) != type_name:
+                raise SchemaError(
+                    f"variable {variable_name(term)} is used as {known[term]} and as {type_name} "
+                    f"in {atom}; use two variables."
+                )
+        if isinstance(step, NumberOf):
+            known[step.variable] = NUMBER_OF_FACTS
+    return known
+
+
+def kind_of_type(schema: Schema, type_name: str) -> str | None:
+    """The kind of a numeric type, or of a number of facts; None for any other type."""
+    return NUMBER if type_name == NUMBER_OF_FACTS else schema.numeric.get(type_name)
+
+
+def feature_misfit(
+    schema: Schema, head: Atom, body: Body, feature: Feature, name: str | None = None
+) -> str | None:
+    """Why a feature does not fit the type of its variable, as a sentence; None if it fits.
+
+    ``name`` is the variable's name in the sentence.
+    """
+    if feature.variable is None or KINDS[feature.kind].needs not in (NUMBERS, DATES):
+        return None
+    type_name = variable_types(schema, head, body)[feature.variable]
+    kind = kind_of_type(schema, type_name)
+    name = name or variable_name(feature.variable)
+    if KINDS[feature.kind].needs == DATES and kind != DATE:
+        return (
+            f'"{feature.kind}" needs a date, but variable {name} is of type {type_name}, which is not a date.'
+        )
+    if kind is None:
+        return (
+            f'"{feature.kind}" needs a number, but variable {name} is of type {type_name}, '
+            "which is not numeric."
+        )
+    return None
+
+
+def has_dates(schema: Schema, head: Atom, body: Body, feature: Feature) -> bool:
+    """Whether the values of a feature are dates."""
+    if feature.variable is None or not KINDS[feature.kind].dates:
+        return False
+    return kind_of_type(schema, variable_types(schema, head, body)[feature.variable]) == DATE

@@ -13,11 +13,6 @@ from functools import lru_cache
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Clause, Comparison, Literal, Term, literal_variables, rename, variables
 
-POPULATION = "population"
-GUARDED = "guarded"
-FALSE_COUNTS = (POPULATION, GUARDED)
-"""How false groundings are counted: over all combinations of constants, or only where the guard holds."""
-
 
 @lru_cache(maxsize=65536)
 def guard_of(clause: Clause) -> Clause:

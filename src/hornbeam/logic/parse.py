@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Term
-from hornbeam.logic.modes import Argument, Kind, Mode
-from hornbeam.logic.schema import Schema, read_value
+from hornbeam.logic.schema import Argument, Kind, Mode, Schema, read_value
 
 WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
 """A word, as a verbose regular expression: a full stop is part of it only if more of the word follows."""

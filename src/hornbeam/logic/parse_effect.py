@@ -14,8 +14,8 @@ from typing import NamedTuple
 from hornbeam.errors import ParseError, SchemaError, did_you_mean
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Value
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, feature_misfit, has_dates
 from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
     Body,
     Curve,
     Effect,
@@ -24,6 +24,8 @@ from hornbeam.logic.effects import (
     NumberOf,
     Recent,
     Step,
+    feature_misfit,
+    has_dates,
     new_variables_of,
     step_variables,
 )

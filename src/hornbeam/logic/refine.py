@@ -15,8 +15,7 @@ from math import inf
 from hornbeam.logic.bodies import Bodies, CanonicalComponent
 from hornbeam.logic.canonical import canonical_body
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Value, atoms_of
-from hornbeam.logic.modes import Kind, Mode
-from hornbeam.logic.schema import Schema, number_of
+from hornbeam.logic.schema import Kind, Mode, Schema, number_of
 
 Constants = Mapping[tuple[str, int], Sequence[str]]
 """The constants that occur at an argument: ``("genre", 1) -> ("comedy", "drama")``."""

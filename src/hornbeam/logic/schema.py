@@ -1,4 +1,5 @@
-"""The schema: predicates, the type of each argument, and which types are numeric.
+"""The schema: predicates, the type of each argument, and which types are numeric. And modes:
+whether each argument of a predicate must be bound, may be new, or must be a constant.
 
 A constant of a numeric type has a value, which is a 64-bit float: the float nearest to the number that its
 name spells or, for a date, the microseconds since the start of 1970. Whole microseconds are exact for the
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum
+from typing import NamedTuple
 
 from hornbeam.errors import SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of
-from hornbeam.logic.text import variable_name
+from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of, format_name, variable_name
 
 NUMBER = "number"
 DATE = "date"
@@ -140,3 +142,53 @@ class Schema:
             expected = "a date such as 2001-12-31" if kind == DATE else "a number"
             return f"variable {name} is of type {type_name}; compare it with {expected}."
         return None
+
+
+class Kind(Enum):
+    """How an argument may be filled; the value is the character that stands for it in mode text."""
+
+    BOUND = "+"
+    """a variable already in the clause"""
+    OPEN = "-"
+    """a variable already in the clause, or a new one"""
+    CONSTANT = "#"
+    """each constant that occurs in this argument"""
+    NEW = "`"
+    """a new variable only"""
+
+
+class Argument(NamedTuple):
+    """One argument of a mode: how it may be filled, and its type."""
+
+    kind: Kind
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The literals of a predicate that refinement may add: ``friends(+person,-person)``."""
+
+    predicate: str
+    args: tuple[Argument, ...]
+
+    def __str__(self) -> str:
+        args = ",".join(f"{arg.kind.value}{format_name(arg.type)}" for arg in self.args)
+        return f"{format_name(self.predicate)}({args})."
+
+
+def schema_of(modes: Iterable[Mode]) -> Schema:
+    """The schema that follows from modes; all modes of a predicate must agree.
+
+    >>> schema_of([Mode("smokes", (Argument(Kind.BOUND, "person"),))]).predicates
+    {'smokes': ('person',)}
+    """
+    predicates: dict[str, tuple[str, ...]] = {}
+    for mode in modes:
+        types = tuple(arg.type for arg in mode.args)
+        known = predicates.setdefault(mode.predicate, types)
+        if known != types:
+            raise SchemaError(
+                f'two modes of "{mode.predicate}" disagree: {mode.predicate}({",".join(known)}) and '
+                f"{mode.predicate}({','.join(types)}); give both the same number and types of arguments."
+            )
+    return Schema(predicates)

@@ -188,7 +188,7 @@ class Model:
     @property
     def guarded(self) -> bool:
         """Whether a clause's false counts are counted inside its guard."""
-        from hornbeam.logic.guards import GUARDED
+        from hornbeam.logic.clauses import GUARDED
 
         return self.settings.get("false_counts") == GUARDED
 

@@ -17,10 +17,9 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import LEAST_KEYS, Engine, Skipped
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import InputError, LimitError
-from hornbeam.logic.clauses import Value
+from hornbeam.logic.clauses import Value, format_value
 from hornbeam.logic.effects import Curve, Effect, body_text, in_order_of_use
 from hornbeam.logic.schema import Schema, kind_of, number_of, read_value
-from hornbeam.logic.text import format_value
 from hornbeam.model.fields import Fields
 
 if TYPE_CHECKING:

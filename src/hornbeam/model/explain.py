@@ -19,10 +19,18 @@ from hornbeam.drawing.markup import MINUS, Markup, element, percent_text, signed
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
-from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Term,
+    format_constant,
+    variable_name,
+)
 from hornbeam.logic.english.nouns import capital, plain_name, plural_of
 from hornbeam.logic.english.wording import wording_of
-from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel, scale_of

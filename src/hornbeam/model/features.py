@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.logic.canonical import with_constant
-from hornbeam.logic.clauses import Clause
-from hornbeam.logic.text import format_constant, variable_name
+from hornbeam.logic.clauses import Clause, format_constant, variable_name
 
 Floats = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
@@ -158,6 +156,8 @@ class WeightedClause:
 
     def by_constant(self) -> list[WeightedClause]:
         """Equivalent clauses with one weight vector each: one for each constant, or only this clause."""
+        from hornbeam.logic.canonical import with_constant
+
         if self.each is None:
             return [self]
         return [

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, OptionError, Place
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.schema import KINDS, Schema
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
@@ -375,7 +375,7 @@ def read_loss(fields: Fields) -> str:
 
 
 def _read_clause(common: Common, fields: Fields) -> WeightedClause:
-    from hornbeam.logic.guards import GUARDED
+    from hornbeam.logic.clauses import GUARDED
     from hornbeam.logic.parse import parse_clause
 
     text = fields.text("clause")
@@ -411,7 +411,8 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
 
 def _can_share(common: Common, clause: Clause, fields: Fields) -> bool:
     """Whether the feature of a clause may be ``share``: it has a guard, and no weights for constants."""
-    from hornbeam.logic.guards import GUARDED, new_variables
+    from hornbeam.logic.clauses import GUARDED
+    from hornbeam.logic.guards import new_variables
 
     guarded = common.settings.get("false_counts") == GUARDED and len(clause.body) > 1
     return guarded and not new_variables(clause) and not fields.has("each")

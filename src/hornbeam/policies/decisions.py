@@ -8,10 +8,10 @@ from typing import Any
 
 from hornbeam.drawing.markup import Markup, element, number_text, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
+from hornbeam.logic.clauses import variable_name
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.features import SHARE
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.readable.runner_up import Difference, largest
 from hornbeam.policies.episodes import Action

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError, OptionError, SchemaError, did_you_mean, plural
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.learning.options import EffectOptions
 from hornbeam.model.clause_model import Model
 from hornbeam.model.scales import CHOICE, SQUARED

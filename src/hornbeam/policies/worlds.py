@@ -15,10 +15,9 @@ import numpy as np
 from hornbeam.data.database import Database, Population, Relation
 from hornbeam.data.numbers import Floats
 from hornbeam.errors import DataError, OptionError
-from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.clauses import format_value
 from hornbeam.logic.schema import NUMBER as NUMERIC
-from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_value
+from hornbeam.logic.schema import Argument, Kind, Mode, Schema
 from hornbeam.policies.language import CATEGORY, NUMBER, WORLD, State, WorldLanguage, typed_names
 
 MOST_CONSTANTS = 50

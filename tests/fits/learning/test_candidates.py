@@ -39,16 +39,13 @@ from hornbeam.learning.effects.examples.bagging import (
     without_uninformed_judges,
 )
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.links.paths import PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
-from hornbeam.learning.effects.links.windows import windows_of
+from hornbeam.learning.effects.links import PathFinder, Vocabulary, windows_of
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Feature
 from hornbeam.logic.features import COUNT, MEAN
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
-from hornbeam.logic.schema import DATE, NUMBER, Schema
+from hornbeam.logic.schema import DATE, NUMBER, Schema, schema_of
 
 REQUEST = FeatureRequest(Atom("bad", (0,)), (Atom("had", (0, 1)),), Feature(MEAN, 1))
 MODES = tuple(

@@ -18,16 +18,15 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, ModelError
 from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.links.paths import PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links import PathFinder, Vocabulary
 from hornbeam.learning.history import INTERRUPTED, NO_EFFECT, Collected, Record, Round
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, effect_options
 from hornbeam.learning.problem import Fit
 from hornbeam.logic.clauses import Atom, Comparison
 from hornbeam.logic.effects import Equals
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import model_text, parse_model
 from orders_world import shoppers

@@ -18,8 +18,7 @@ from hornbeam.learning import workers
 from hornbeam.learning.effects import candidates, collecting, constants
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.links.paths import PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links import PathFinder, Vocabulary
 from hornbeam.learning.history import INTERRUPTED, Collected, Record
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, effect_options

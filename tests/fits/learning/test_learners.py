@@ -15,8 +15,8 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, LimitError, OptionError, SchemaError
 from hornbeam.learning.learners import LEARNERS, learn, options_class, options_for
 from hornbeam.learning.loop import Control, time_limit
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 from hornbeam.model.explain import explain
 from hornbeam.model.files import load_model, model_text, parse_model, save_model
 from hornbeam.rivals.agg_lr.model import AggregateModel

@@ -15,10 +15,9 @@ from hornbeam.learning.effects import learner, long_model
 from hornbeam.learning.effects.bins import bins_of
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import FeatureCandidate
-from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
-from hornbeam.learning.effects.conditions.pairs import candidate_of, rules_of
+from hornbeam.learning.effects.conditions import candidate_of, narrowed_paths, rules_of
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.links.paths import Path
+from hornbeam.learning.effects.links import Path
 from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
 from hornbeam.learning.effects.steps.pairs import (
     AT_LEAST,

@@ -10,8 +10,8 @@ from hornbeam.datasets.worlds import university, university_probabilities
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.effects import learner as effects
 from hornbeam.learning.options import EffectOptions
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.scales import sigmoid
 from hornbeam.rivals import mln_boost

@@ -22,14 +22,12 @@ from hornbeam.learning.learners import learn
 from hornbeam.learning.options import Options, effect_options, paper_options
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace, search
 from hornbeam.learning.search.ridge import Ridge, response
-from hornbeam.logic.clauses import Atom, Comparison, atoms_of
+from hornbeam.logic.clauses import Atom, Comparison, atoms_of, format_value
 from hornbeam.logic.effects import Feature
 from hornbeam.logic.features import VALUE
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, refinements
-from hornbeam.logic.schema import DATE, NUMBER, Schema
-from hornbeam.logic.text import format_value
+from hornbeam.logic.schema import DATE, NUMBER, Schema, schema_of
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain

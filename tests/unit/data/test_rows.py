@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.hashes import hash_of_rows, mixed, name_hashes
 from hornbeam.data.relations import Relation
 from hornbeam.data.rows import (
     by_first,
@@ -15,6 +14,9 @@ from hornbeam.data.rows import (
     distinct_rows,
     fold,
     grouped,
+    hash_of_rows,
+    mixed,
+    name_hashes,
     probe,
     row_numbers,
     sorted_distinct,

@@ -14,7 +14,7 @@ from hornbeam.datasets.catalogue import DataSet, OneFolder
 from hornbeam.datasets.download import download
 from hornbeam.datasets.places import cache_folder, find, sha256_of
 from hornbeam.errors import DataError
-from hornbeam.files.locks import locked
+from hornbeam.files import locked
 from web import Site, serving
 
 BODY = os.urandom(300_000)

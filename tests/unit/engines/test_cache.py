@@ -76,7 +76,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Coded
 from hornbeam.engines.registry import engine_module, open_engine
 from hornbeam.learning.learners import learn, options_for
-from hornbeam.logic.modes import schema_of
+from hornbeam.logic.schema import schema_of
 from hornbeam.logic.parse import parse_mode
 
 def peak():

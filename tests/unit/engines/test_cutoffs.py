@@ -21,9 +21,8 @@ from hornbeam.learning.checkpoint import fit_fingerprint
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.options import effect_options
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
-from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.logic.schema import NUMBER, Schema, schema_of
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain

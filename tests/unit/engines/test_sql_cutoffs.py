@@ -25,7 +25,7 @@ from hornbeam.errors import OptionError
 from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.source import TableSource
-from hornbeam.logic.guards import GUARDED, POPULATION
+from hornbeam.logic.clauses import GUARDED, POPULATION
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.model.clause_model import Model, WeightedClause

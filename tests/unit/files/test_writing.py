@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.errors import DataError
-from hornbeam.files.writing import TEMPORARY, remove_leftovers, write_file
+from hornbeam.files import TEMPORARY, remove_leftovers, write_file
 
 
 def test_text_bytes_and_pieces_are_written_as_given(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_file_that_is_being_written_is_no_leftover(tmp_path: Path) -> None:
 REWRITE = """
 import sys
 from pathlib import Path
-from hornbeam.files.writing import remove_leftovers, write_file
+from hornbeam.files import remove_leftovers, write_file
 folder = Path(sys.argv[1])
 for number in range(300):
     remove_leftovers(folder, "a")
@@ -145,7 +145,7 @@ def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     """The file of a writer that still runs stays, and so do files of other names."""
     path = tmp_path / "out[1].csv"
     write_and_wait = (
-        "import sys, time; from hornbeam.files.writing import write_file\n"
+        "import sys, time; from hornbeam.files import write_file\n"
         "def pieces():\n    yield 'half'\n    print('begun', flush=True)\n    time.sleep(600)\n"
         "write_file(sys.argv[1], pieces())"
     )

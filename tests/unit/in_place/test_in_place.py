@@ -28,9 +28,8 @@ from hornbeam.errors import EngineError, LimitError, OptionError, SchemaError
 from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.in_place.histogram import Histogram
 from hornbeam.learning.learners import learn
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
-from hornbeam.logic.schema import Schema
+from hornbeam.logic.schema import Schema, schema_of
 from hornbeam.model.files import model_text
 from plain_options import plain
 

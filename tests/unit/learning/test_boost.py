@@ -18,9 +18,8 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.history import Step
 from hornbeam.learning.loop import Control, time_limit
 from hornbeam.learning.options import PaperOptions
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
-from hornbeam.logic.schema import Schema
+from hornbeam.logic.schema import Schema, schema_of
 from hornbeam.model.clause_model import Model, WeightedClause
 from plain_options import joint, plain
 

@@ -18,8 +18,8 @@ from hornbeam.learning.history import Step
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import PaperOptions
 from hornbeam.learning.problem import Fit
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import schema_of
 from hornbeam.model.files import model_text
 from plain_options import plain
 

@@ -12,7 +12,7 @@ from hornbeam.datasets.worlds import university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.effects import learner
 from hornbeam.learning.effects.candidates import FeatureCandidate
-from hornbeam.learning.effects.conditions.pairs import candidate_of
+from hornbeam.learning.effects.conditions import candidate_of
 from hornbeam.learning.effects.steps.pairs import EITHER, NEVER, Pair
 from hornbeam.learning.loop import NO_CONTROL
 from hornbeam.learning.options import EffectOptions

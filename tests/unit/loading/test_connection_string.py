@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.cli import main
-from hornbeam.loading.connection_string import connection_string, is_connection
+from hornbeam.loading.kind_of_source import connection_string, is_connection
 
 FORMS = [
     "postgresql://ann:{}@127.0.0.1:1/shop",

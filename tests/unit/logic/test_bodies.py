@@ -7,9 +7,9 @@ import pytest
 from hornbeam.logic.bodies import MOST_VARIABLES, Bodies, components_of
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Atom, Clause
-from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, memoised, refinements
+from hornbeam.logic.schema import schema_of
 
 
 def texts(text: str) -> list[str]:

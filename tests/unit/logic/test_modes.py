@@ -3,8 +3,8 @@
 import pytest
 
 from hornbeam.errors import ParseError, SchemaError
-from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
 from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import Argument, Kind, Mode, schema_of
 
 
 def test_a_mode_says_how_each_argument_is_filled() -> None:

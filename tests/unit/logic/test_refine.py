@@ -1,10 +1,9 @@
 """Which literals may be added to a body."""
 
 from hornbeam.logic.clauses import head_atom
-from hornbeam.logic.modes import Kind, schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, memoised, refinements
-from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.logic.schema import NUMBER, Kind, Schema, schema_of
 
 
 def language(

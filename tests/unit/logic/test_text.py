@@ -2,7 +2,7 @@
 
 import pytest
 
-from hornbeam.logic.text import format_constant, format_name, variable_name
+from hornbeam.logic.clauses import format_constant, format_name, variable_name
 
 
 def test_variables_go_on_after_z() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import ModelFlags, Out
-from hornbeam.cli.messages import say_written
-from hornbeam.cli.output import check_writable, write_result
+from hornbeam.cli.output import check_writable, say_written, write_result
 
 
 @verb

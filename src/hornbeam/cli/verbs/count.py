@@ -11,12 +11,11 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import load_data
 from hornbeam.cli.flags import Counting, ExampleSource, Out, TableTarget
-from hornbeam.cli.messages import say, say_written
 from hornbeam.cli.opened import open_model
-from hornbeam.cli.output import check_writable, csv_text, write_result
+from hornbeam.cli.output import check_writable, csv_text, say, say_written, write_result
 from hornbeam.errors import OptionError, plural
 from hornbeam.learning.options.declared import FALSE_GROUNDINGS
-from hornbeam.logic.guards import FALSE_COUNTS, GUARDED, POPULATION
+from hornbeam.logic.clauses import FALSE_COUNTS, GUARDED, POPULATION
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Database, Examples
@@ -130,8 +129,7 @@ def _counts(clause: Clause, engine: Engine, examples: Examples, guarded: bool) -
 
 def _values(asked: ShownFeature, engine: Engine, examples: Examples, guarded: bool) -> CsvRows:
     """The columns and the rows with the values of a feature and, if there is a curve, what it adds."""
-    from hornbeam.logic.effect_types import has_dates
-    from hornbeam.logic.effects import Curve, Effect
+    from hornbeam.logic.effects import Curve, Effect, has_dates
     from hornbeam.model.effects import levels_of, values_of
     from hornbeam.model.readable.predictions import key_columns
 
@@ -151,8 +149,8 @@ def _values(asked: ShownFeature, engine: Engine, examples: Examples, guarded: bo
 
 def _value_text(value: float, dates: bool) -> object:
     """A value of a feature: whole numbers without a point, dates as dates, nothing if it is missing."""
+    from hornbeam.logic.clauses import format_value
     from hornbeam.logic.schema import DATE, value_of
-    from hornbeam.logic.text import format_value
 
     if value != value:
         return ""

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli.flags import Json
-from hornbeam.cli.messages import download_progress, remark
-from hornbeam.cli.output import json_text, write_result
+from hornbeam.cli.output import download_progress, json_text, remark, write_result
 
 datasets = typer.Typer(
     rich_markup_mode=None,

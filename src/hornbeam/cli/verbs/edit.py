@@ -10,9 +10,8 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import DATA, Counting, ExampleSource, ModelFile, Out
-from hornbeam.cli.messages import say, say_written
 from hornbeam.cli.opened import examples_of
-from hornbeam.cli.output import check_writable, write_result
+from hornbeam.cli.output import check_writable, say, say_written, write_result
 from hornbeam.errors import OptionError, plural
 
 if TYPE_CHECKING:

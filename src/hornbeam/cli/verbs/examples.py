@@ -12,8 +12,7 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import MadeFold, located
 from hornbeam.cli.flags import Out, Source
-from hornbeam.cli.messages import print_message
-from hornbeam.cli.output import check_writable, csv_text, write_result
+from hornbeam.cli.output import check_writable, csv_text, print_message, write_result
 from hornbeam.errors import OptionError
 
 

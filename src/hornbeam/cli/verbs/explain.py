@@ -10,9 +10,8 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import CountingInPlace, EvidenceFile, Json, LinkedSource, ModelFlags
-from hornbeam.cli.messages import say
-from hornbeam.cli.output import json_text, write_result
-from hornbeam.cli.targets import open_explained
+from hornbeam.cli.opened import open_explained
+from hornbeam.cli.output import json_text, say, write_result
 from hornbeam.errors import DataError, OptionError, near_names
 
 if TYPE_CHECKING:

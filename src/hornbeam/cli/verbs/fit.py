@@ -17,8 +17,16 @@ from hornbeam.cli.command import INTERRUPTED, NOTHING_LEARNED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import detail, print_message, progress, remark, say
-from hornbeam.cli.output import check_writable, json_text, write_result
+from hornbeam.cli.output import (
+    check_writable,
+    detail,
+    json_text,
+    print_message,
+    progress,
+    remark,
+    say,
+    write_result,
+)
 from hornbeam.errors import LimitError, OptionError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
@@ -264,7 +272,7 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
 def _check_targets(joint: bool, targets: list[str], options: Options, output: Output, limits: Limits) -> None:
     """Refuse several targets without --joint, and what joint models cannot do."""
     if joint:
-        from hornbeam.cli.targets import check_joint
+        from hornbeam.cli.opened import check_joint
 
         check_joint(options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     elif len(targets) > 1:
@@ -281,7 +289,7 @@ def _fit_joint(
     clock: Clock,
 ) -> None:
     """Learn a joint model, say how good it is, and write it."""
-    from hornbeam.cli.targets import learn_joint
+    from hornbeam.cli.opened import learn_joint
     from hornbeam.learning.loop import Control, time_limit
 
     seconds = _time_left(limits, clock)

@@ -10,8 +10,7 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import MadeFold, load_data, located
 from hornbeam.cli.flags import OUTPUT, ExamplesFile, Json, LinkedSource, Source, TableTarget
-from hornbeam.cli.messages import say
-from hornbeam.cli.output import json_text, one_form, write_result
+from hornbeam.cli.output import json_text, one_form, say, write_result
 from hornbeam.errors import OptionError
 
 

@@ -10,9 +10,8 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import DATA, CountingInPlace, EvidenceFile, ExampleSource, Json, ModelFlags, Out
-from hornbeam.cli.messages import say_written
-from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
-from hornbeam.cli.targets import OpenedTarget, open_targets
+from hornbeam.cli.opened import OpenedTarget, open_targets
+from hornbeam.cli.output import check_writable, csv_text, json_text, say_written, write_result
 from hornbeam.errors import DataError, OptionError, plural
 
 if TYPE_CHECKING:

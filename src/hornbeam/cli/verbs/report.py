@@ -12,9 +12,8 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import TEST, data_name, split_name
 from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFlags
-from hornbeam.cli.messages import say_written
-from hornbeam.cli.output import check_writable
-from hornbeam.cli.targets import named_target, open_targets
+from hornbeam.cli.opened import named_target, open_targets
+from hornbeam.cli.output import check_writable, say_written
 from hornbeam.errors import DataError, Place, plural
 
 

@@ -10,9 +10,8 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import data_name, located
 from hornbeam.cli.flags import Counting, ExampleSource, ModelFile
-from hornbeam.cli.messages import print_message
 from hornbeam.cli.opened import examples_of
-from hornbeam.cli.output import write_result
+from hornbeam.cli.output import print_message, write_result
 from hornbeam.errors import DataError, ModelError, Place
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import Json, ModelFlags, Out
-from hornbeam.cli.messages import say_written
-from hornbeam.cli.output import check_writable, one_form, write_result
+from hornbeam.cli.output import check_writable, one_form, say_written, write_result
 from hornbeam.errors import OptionError
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import ModelFlags, Out
-from hornbeam.cli.messages import print_message, say_written
-from hornbeam.cli.output import check_writable, write_result
+from hornbeam.cli.output import check_writable, print_message, say_written, write_result
 from hornbeam.errors import DataError, ModelError, OptionError, Place
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import TimeColumn

@@ -14,8 +14,7 @@ from hornbeam.data.database import Codes, Database, Examples, Population, Relati
 from hornbeam.data.numbers import numbers_of
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
-from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
-from hornbeam.logic.schema import Schema
+from hornbeam.logic.schema import Argument, Kind, Mode, Schema, schema_of
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.scales import sigmoid
 

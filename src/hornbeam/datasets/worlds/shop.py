@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from hornbeam.datasets.worlds.building import check_limits
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 
 KINDS = ("shoes", "books", "garden", "kitchen")
 SHOP_TRUTH = (-2.0, 1.5, -1.5)

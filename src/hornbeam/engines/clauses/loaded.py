@@ -19,8 +19,8 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.expressions import aliased, own_alias
 from hornbeam.engines.sql.tallies.numbers import Numbers
 from hornbeam.errors import LimitError, size_text
+from hornbeam.logic.clauses import format_value
 from hornbeam.logic.schema import value_of
-from hornbeam.logic.text import format_value
 
 BYTES_PER_CONSTANT = 150
 """About the bytes that a constant takes, with its name and its code."""

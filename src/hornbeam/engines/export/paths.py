@@ -36,8 +36,18 @@ from hornbeam.engines.tally import DAY, TallyRequest, head_variables
 from hornbeam.errors import OptionError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Value
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, kind_of_type, variable_types
-from hornbeam.logic.effects import Body, Curve, Effect, Recent, body_text, in_order_of_use, predicates_in
+from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
+    Body,
+    Curve,
+    Effect,
+    Recent,
+    body_text,
+    in_order_of_use,
+    kind_of_type,
+    predicates_in,
+    variable_types,
+)
 from hornbeam.logic.features import COUNT, KINDS
 from hornbeam.logic.schema import DATE, Schema, number_of
 

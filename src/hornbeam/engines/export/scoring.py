@@ -59,11 +59,10 @@ from hornbeam.engines.sql.expressions import (
     real,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause
+from hornbeam.logic.clauses import Clause, variable_name
 from hornbeam.logic.effects import Effect
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import variable_name
 
 
 class ScoredClause(NamedTuple):

@@ -33,8 +33,7 @@ from hornbeam.engines.questions import (
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import BELOW, Atom, Comparison
-from hornbeam.logic.effect_types import variable_types
-from hornbeam.logic.effects import Body, Equals
+from hornbeam.logic.effects import Body, Equals, variable_types
 from hornbeam.logic.schema import number_of
 
 Answers = dict[TallyRequest, Tally | Skipped]

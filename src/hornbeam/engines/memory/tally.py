@@ -47,8 +47,8 @@ from hornbeam.engines.tally import (
     own_steps_of,
 )
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS
 from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
     Body,
     Equals,
     NumberOf,

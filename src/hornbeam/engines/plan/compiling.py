@@ -31,7 +31,6 @@ from hornbeam.engines.plan.parts import (
     Value,
 )
 from hornbeam.logic.clauses import Atom, Comparison, Not
-from hornbeam.logic.effect_types import variable_types
 from hornbeam.logic.effects import (
     Body,
     Equals,
@@ -41,6 +40,7 @@ from hornbeam.logic.effects import (
     atom_in,
     new_variables_of,
     step_variables,
+    variable_types,
 )
 from hornbeam.logic.schema import Schema, number_of
 

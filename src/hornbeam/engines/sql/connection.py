@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.errors import EngineError
-from hornbeam.files.quoting import own_table
+from hornbeam.files import own_table
 
 Values = npt.NDArray[Any]
 """A column of integers, text, or other values of a database."""

@@ -32,8 +32,7 @@ from hornbeam.joint.surroundings import (
     mean_matrix,
 )
 from hornbeam.joint.things import JointTarget, Things
-from hornbeam.learning.effects.links.paths import CATEGORY, THING, PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links import CATEGORY, THING, PathFinder, Vocabulary
 from hornbeam.logic.clauses import Atom, Clause, head_atom
 from hornbeam.logic.effects import is_clause
 

@@ -13,8 +13,7 @@ from hornbeam.data.database import Database
 from hornbeam.joint.neighbours import READINGS, SHARE, Term
 from hornbeam.joint.reach import chain_of
 from hornbeam.joint.things import JointTarget
-from hornbeam.learning.effects.links.paths import THING, Path, PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links import THING, Path, PathFinder, Vocabulary
 from hornbeam.logic.clauses import Atom, Clause, head_atom, rename_atom, variables
 from hornbeam.logic.effects import is_clause
 

@@ -42,8 +42,7 @@ from hornbeam.learning.options import BASE_RATE, PaperOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace
 from hornbeam.learning.search.ridge import LineFit, Ridge
-from hornbeam.logic.clauses import Clause
-from hornbeam.logic.guards import GUARDED
+from hornbeam.logic.clauses import GUARDED, Clause
 from hornbeam.logic.refine import Language, memoised
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG

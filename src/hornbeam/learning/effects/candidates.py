@@ -15,6 +15,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.values import is_dated
 from hornbeam.engines.questions import FeatureRequest, FrequentConstant, ValueRequest
+from hornbeam.learning.effects import links as kinds
 from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of, scores_of
 from hornbeam.learning.effects.examples.groups import (
     BinHashes,
@@ -22,8 +23,7 @@ from hornbeam.learning.effects.examples.groups import (
     EqualExamples,
     distinct_keys,
 )
-from hornbeam.learning.effects.links import paths as kinds
-from hornbeam.learning.effects.links.paths import Attribute, Path
+from hornbeam.learning.effects.links import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
 from hornbeam.logic.effects import Body, Equals, Feature, Recent, atom_in, step_variables
 from hornbeam.logic.features import (

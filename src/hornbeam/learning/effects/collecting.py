@@ -18,7 +18,7 @@ from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.learning.effects.bins import Bins
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
 from hornbeam.learning.effects.candidates import MOST_WORK, FeatureCandidate, Offers, Pool
-from hornbeam.learning.effects.links.paths import Path
+from hornbeam.learning.effects.links import Path
 from hornbeam.learning.workers import Jobs, Worker
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body

@@ -20,7 +20,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.sparse import Matrix, summed
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.questions import CountsByConstant, ValueRequest
-from hornbeam.learning.effects.links.paths import CATEGORY, THING, Path
+from hornbeam.learning.effects.links import CATEGORY, THING, Path
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
 from hornbeam.learning.numbers import Floats, round_weight

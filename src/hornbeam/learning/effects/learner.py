@@ -31,15 +31,18 @@ from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerpr
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
-from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
-from hornbeam.learning.effects.conditions.pairs import rules_of
-from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
+from hornbeam.learning.effects.conditions import NO_SEARCH, Search, narrowed_paths, rules_of
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.examples.bagging import fold_numbers
 from hornbeam.learning.effects.examples.problem import Problem
-from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
-from hornbeam.learning.effects.links.vocabulary import Vocabulary
-from hornbeam.learning.effects.links.windows import windows_of
+from hornbeam.learning.effects.links import (
+    MOST_ATTRIBUTES,
+    MOST_PATHS,
+    Path,
+    PathFinder,
+    Vocabulary,
+    windows_of,
+)
 from hornbeam.learning.effects.long_model import LongModel
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.effects.strength import at_best_strength

@@ -19,9 +19,8 @@ from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.steps.looking import ENOUGH_EXAMPLES, drawn
 from hornbeam.learning.losses.loss import Loss
-from hornbeam.learning.losses.newton import Stopping, minimise
+from hornbeam.learning.losses.newton import Stopping, minimise, one_thread
 from hornbeam.learning.losses.sparse import INTERCEPT_PENALTY, RowLoss, rows_of
-from hornbeam.learning.losses.threads import one_thread
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.features import (
     KINDS,

@@ -10,8 +10,7 @@ import numpy as np
 from hornbeam.errors import plural
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
-from hornbeam.learning.effects.conditions.pairs import candidate_of
-from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
+from hornbeam.learning.effects.conditions import NO_SEARCH, Search, candidate_of
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.examples.bagging import SHARE
 from hornbeam.learning.effects.examples.groups import all_alone
@@ -27,8 +26,7 @@ from hornbeam.learning.losses.loss import PLAIN_UNIT
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE
 from hornbeam.learning.workers import ALONE, Jobs
-from hornbeam.logic.effect_types import has_dates
-from hornbeam.logic.effects import Body, Curve, Effect, Feature, in_order_of_use
+from hornbeam.logic.effects import Body, Curve, Effect, Feature, has_dates, in_order_of_use
 from hornbeam.logic.schema import DATE, NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.learning.effects.candidates import Pool
-from hornbeam.learning.effects.conditions.search import Search
+from hornbeam.learning.effects.conditions import Search
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.long_model import LongModel

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -80,3 +82,18 @@ def conjugate_gradients(
         direction = remaining + (new_size / size) * direction
         size = new_size
     return solution
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Products of BLAS start no threads inside."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    """What limits threads; found once, because it looks at all loaded libraries."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # many fits need none
+
+    return ThreadpoolController()

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
-from hornbeam.learning.losses.newton import Stopping, minimise
-from hornbeam.learning.losses.threads import one_thread
+from hornbeam.learning.losses.newton import Stopping, minimise, one_thread
 
 STOPPING = Stopping(rounds=50, shortest=1e-6, close=1e-8)
 

@@ -11,9 +11,18 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from hornbeam.learning.options.bounds import NameOrNone, Number, OneOf, Phrases, Share, Whole, YesNo
-from hornbeam.learning.options.option import Option, Options
-from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
+from hornbeam.learning.options.option import (
+    NameOrNone,
+    Number,
+    OneOf,
+    Option,
+    Options,
+    Phrases,
+    Share,
+    Whole,
+    YesNo,
+)
+from hornbeam.logic.clauses import FALSE_COUNTS, POPULATION
 from hornbeam.model.scales import SCALES
 
 DEFAULT = "default"

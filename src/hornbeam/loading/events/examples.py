@@ -32,8 +32,8 @@ from hornbeam.loading.tables.columns.column import MISSING, Column, Domain, plac
 from hornbeam.loading.tables.database import TableOptions, read_relational
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.to_logic import times_of_rows
+from hornbeam.logic.clauses import format_value
 from hornbeam.logic.schema import DATE, NUMBER, value_of
-from hornbeam.logic.text import format_value
 
 if TYPE_CHECKING:
     import pandas

@@ -12,7 +12,7 @@ from hornbeam.errors import Place, SchemaError
 from hornbeam.loading.facts.imports import SourceFile
 from hornbeam.loading.facts.reader import Contents
 from hornbeam.loading.facts.statements import Directive, ModeStatement, RangeStatement, Rule, Statement
-from hornbeam.logic.modes import Mode
+from hornbeam.logic.schema import Mode
 
 _USED_WORDS = ("mode", "range", "import")
 _UNUSED = {

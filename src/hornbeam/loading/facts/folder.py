@@ -16,13 +16,14 @@ from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.loading.facts.imports import FileRole, SourceFile, read_sources
 from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types
-from hornbeam.loading.facts.layout import DEFAULT_SPLIT, MODES_INFERRED, find_layout
+from hornbeam.loading.facts.layout import MODES_INFERRED, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
+from hornbeam.loading.kind_of_source import DEFAULT_SPLIT
 from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.logic.english.nouns import plain_name
-from hornbeam.logic.modes import Mode, schema_of
+from hornbeam.logic.schema import Mode, schema_of
 
 Columns = tuple[Coded, ...]
 

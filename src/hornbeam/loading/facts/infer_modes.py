@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hornbeam.data.database import Notice
 from hornbeam.errors import SchemaError
 from hornbeam.loading.modes import MOST_CONSTANTS, target_mode
-from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.schema import Argument, Kind, Mode
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 

@@ -13,14 +13,12 @@ from pathlib import Path
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError, Place
 from hornbeam.loading.files import entries, reason
-from hornbeam.loading.kind_of_source import FACT_FILES, is_there, splits_in
+from hornbeam.loading.kind_of_source import DEFAULT_SPLIT, FACT_FILES, is_there, splits_in
 
 MODES_INFERRED = Notice(
     "the data state no modes, so types and modes were inferred from shared constants; "
     "run `hornbeam modes` to see them."
 )
-
-DEFAULT_SPLIT = "train"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from hornbeam.errors import ParseError
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.modes import Mode
 from hornbeam.logic.parse import Parser, Text, Token, constant, read_mode
+from hornbeam.logic.schema import Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hornbeam.data.database import Notice
 from hornbeam.loading.inspect.features import features_text
 from hornbeam.loading.inspect.suspicions import Suspicion
-from hornbeam.logic.text import format_name
+from hornbeam.logic.clauses import format_name
 
 
 @dataclass(frozen=True, slots=True)

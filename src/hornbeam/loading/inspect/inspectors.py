@@ -20,8 +20,8 @@ from hornbeam.loading.tables.schema_file import Role, Statement, file_settings
 from hornbeam.loading.tables.sources.read import stated_schema
 from hornbeam.loading.tables.targets import NO_NEGATIVES, examples_in_tables
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate, time_columns
+from hornbeam.logic.clauses import format_name
 from hornbeam.logic.schema import DATE
-from hornbeam.logic.text import format_name
 
 
 def inspect_tables(source: Source, options: TableOptions) -> Inspection:

@@ -66,8 +66,7 @@ from hornbeam.loading.tables.to_logic import (
     numeric_types,
     time_notices,
 )
-from hornbeam.logic.modes import Mode
-from hornbeam.logic.schema import DATE, NUMBER, Schema
+from hornbeam.logic.schema import DATE, NUMBER, Mode, Schema
 
 PLAIN_NAMES = "plain_names"
 """The setting of a model that lists tables whose names have dots, but no schema."""

@@ -24,8 +24,8 @@ from hornbeam.loading.tables.columns.types import inferred
 from hornbeam.loading.tables.guess import is_birthday, is_named_like_time
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.schema_file import Role
+from hornbeam.logic.clauses import format_value
 from hornbeam.logic.schema import DATE, NUMBER, value_of
-from hornbeam.logic.text import format_value
 
 
 class Earliest(NamedTuple):

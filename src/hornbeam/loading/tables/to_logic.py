@@ -31,8 +31,7 @@ from hornbeam.loading.modes import MOST_CONSTANTS
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain, places_in
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
-from hornbeam.logic.modes import Argument, Kind, Mode
-from hornbeam.logic.schema import DATE, NUMBER
+from hornbeam.logic.schema import DATE, NUMBER, Argument, Kind, Mode
 
 FEW_NUMBERS = 10
 """A column with at most this many distinct numbers also offers them as constants."""

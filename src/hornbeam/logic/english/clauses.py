@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
+from hornbeam.logic.clauses import (
+    AT_LEAST,
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    format_constant,
+    format_name,
+    format_value,
+    variable_name,
+)
 from hornbeam.logic.english.nouns import noun_of, plural_of
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant, format_name, format_value, variable_name
 
 Pieces = list[str | int]
 

@@ -8,10 +8,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
-from hornbeam.logic.clauses import Value
+from hornbeam.logic.clauses import Value, format_value
 from hornbeam.logic.effects import Curve, Feature
 from hornbeam.logic.features import KINDS, SHARE
-from hornbeam.logic.text import format_value
 
 FLAT, RISES, FALLS, PEAKS, DIPS, VARIES = "is flat", "rises", "falls", "peaks", "dips", "varies"
 """The shapes of curves."""

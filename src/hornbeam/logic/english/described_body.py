@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
-from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import kind_of_type, variable_types
+from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not, format_constant, format_value
 from hornbeam.logic.effects import (
     Body,
     Equals,
@@ -14,14 +13,15 @@ from hornbeam.logic.effects import (
     Recent,
     Step,
     atom_in,
+    kind_of_type,
     new_variables_of,
     step_variables,
+    variable_types,
 )
 from hornbeam.logic.english.clauses import Pieces, literal_pieces
 from hornbeam.logic.english.nouns import flag_phrase, plural_of, singular_of
 from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant, format_value
 
 _NUMBER = "number of "
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hornbeam.logic import features as kinds
+from hornbeam.logic.clauses import format_value
 from hornbeam.logic.effects import Body, Effect, Equals, Step, step_variables
 from hornbeam.logic.english.clauses import Pieces, joined
 from hornbeam.logic.english.described_body import DescribedBody, DescribedVariable, step_pieces
 from hornbeam.logic.english.nouns import plural_of, singular_of, with_article
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_value
 
 WHETHER = "whether "
 """The first piece of the phrase of a feature that is true or false."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hornbeam.logic.clauses import format_constant
 from hornbeam.logic.english.nouns import (
     flag_phrase,
     is_verb,
@@ -21,7 +22,6 @@ from hornbeam.logic.english.nouns import (
     singular_of,
 )
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant
 
 EXAMPLE = "example"
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.logic.clauses import Clause, atoms_of
-from hornbeam.logic.effect_types import variable_types
-from hornbeam.logic.effects import Effect, Equals, atom_in
+from hornbeam.logic.effects import Effect, Equals, atom_in, variable_types
 from hornbeam.logic.english.nouns import listed, plural_of
 from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema

@@ -12,15 +12,14 @@ from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.logic import features as kinds
-from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
-from hornbeam.logic.effects import Effect, new_variables_of
+from hornbeam.logic.clauses import format_constant, format_value, variable_name
+from hornbeam.logic.effects import Effect, has_dates, kind_of_type, new_variables_of, variable_types
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.effects import effect_sentence
 from hornbeam.logic.english.nouns import plural_of
 from hornbeam.logic.english.phrases import feature_pieces, some_examples, variable_nouns
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import DATE, Schema, value_of
-from hornbeam.logic.text import format_constant, format_value, variable_name
 from hornbeam.model.effects import levels_of, values_of
 from hornbeam.model.readable.cards import Readers
 

@@ -11,8 +11,8 @@ from hornbeam.drawing.axes import AxisScale, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.drawing.shapes import label, line
 from hornbeam.errors import plural
+from hornbeam.logic.clauses import variable_name
 from hornbeam.logic.english.nouns import with_article
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import LOG
 from hornbeam.model.readable.cards import effect_cards

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, element
-from hornbeam.logic.text import variable_name
+from hornbeam.logic.clauses import variable_name
 
 
 def pieces_markup(pieces: Iterable[str | int]) -> list[Markup]:

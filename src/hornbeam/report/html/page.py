@@ -21,7 +21,7 @@ from hornbeam.data.ranking import ranking
 from hornbeam.drawing.figure import figure_style
 from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.logic.english.wording import wording_of
 from hornbeam.model.files import LearnedModel, scale_of
 from hornbeam.model.training import is_training_data, key_names

@@ -14,14 +14,13 @@ from hornbeam.data.database import Codes
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError
-from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.clauses import Clause, atoms_of, variable_name
 from hornbeam.logic.effects import body_text, predicates_in
 from hornbeam.logic.english.clauses import Pieces, clause_pieces, sentence
 from hornbeam.logic.english.curves import curve_rows
 from hornbeam.logic.english.effects import effect_sentence
 from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.english.wording import Wording
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.features import COUNT, LOG, SHARE, bound_of

@@ -11,10 +11,9 @@ from hornbeam.drawing.axes import AxisScale, labelled_ticks
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, percent_text, signed_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line
-from hornbeam.logic.clauses import Value
+from hornbeam.logic.clauses import Value, format_value
 from hornbeam.logic.english.curves import curve_rows
 from hornbeam.logic.features import KINDS
-from hornbeam.logic.text import format_value
 from hornbeam.model.readable.cards import EffectCard, card_table
 from hornbeam.model.scales import Scale
 

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.logic.canonical import canonical
-from hornbeam.logic.clauses import Clause, literal_variables
+from hornbeam.logic.clauses import Clause, literal_variables, variable_name
 from hornbeam.logic.refine import Language, additions
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.explain import about
 from hornbeam.rivals.trees.trees import body_text

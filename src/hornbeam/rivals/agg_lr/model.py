@@ -19,10 +19,9 @@ from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.clauses.counting.count import count_all
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import InputError, LimitError, plural
-from hornbeam.logic.clauses import Clause, atoms_of, head_atom
+from hornbeam.logic.clauses import Clause, atoms_of, head_atom, variable_name
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.model.features import COUNT as NUMBER

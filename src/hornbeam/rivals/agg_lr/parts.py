@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.logic.clauses import Atom, atoms_of
+from hornbeam.logic.clauses import Atom, atoms_of, variable_name
 from hornbeam.logic.english.clauses import body_pieces, literal_pieces
-from hornbeam.logic.text import variable_name
 from hornbeam.report.numbers.parts import ModelPart
 from hornbeam.rivals.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, WeightedAggregate
 

@@ -16,9 +16,8 @@ import numpy as np
 from hornbeam.data.database import UNKNOWN, Database
 from hornbeam.data.fact_index import FactIndex
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison, Literal, Term, literal_variables, rename
-from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.refine import Language
-from hornbeam.logic.schema import number_of
+from hornbeam.logic.schema import Kind, Mode, number_of
 
 Constant = tuple[str, int]
 """A constant: its type and its code."""

@@ -17,10 +17,9 @@ from hornbeam.engines.clauses.counting.count import count_all
 from hornbeam.engines.clauses.counting.holding import Body, Truth
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, plural
-from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom
+from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom, variable_name
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.explain import SHOWN, Explanation, about, explain, explanation, named_groundings
 from hornbeam.model.fields import Fields

@@ -34,8 +34,7 @@ from hornbeam.engines.sql.expressions import (
     own_column,
 )
 from hornbeam.errors import EngineError
-from hornbeam.files.quoting import NO_OTHER_FILES, database_file, one_file, quoted_path
-from hornbeam.files.temporary import TemporaryFolder
+from hornbeam.files import NO_OTHER_FILES, TemporaryFolder, database_file, one_file, quoted_path
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
-from hornbeam.files.quoting import one_file, quoted
+from hornbeam.files import one_file, quoted
 
 MOST_IN_A_LINE = 16_777_216
 """Maximum number of bytes in a line, the same as for files that are loaded."""

@@ -19,7 +19,7 @@ from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
 from hornbeam.errors import EngineError
-from hornbeam.files.quoting import OWN_TABLES, quoted, quoted_path
+from hornbeam.files import OWN_TABLES, quoted, quoted_path
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"

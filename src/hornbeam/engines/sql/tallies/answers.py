@@ -30,8 +30,7 @@ from hornbeam.engines.tally import (
     spread,
     to_examples,
 )
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Recent
+from hornbeam.logic.effects import NUMBER_OF_FACTS, Recent, variable_types
 
 MOST_SETS = 3
 """The tables of keys and groundings are kept for this many different sets of examples."""

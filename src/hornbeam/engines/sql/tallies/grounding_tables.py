@@ -15,8 +15,7 @@ from hornbeam.engines.sql.tallies.queries import Bindings, Groundings, TallySour
 from hornbeam.engines.sql.tallies.whole_queries import GroundingsQuery
 from hornbeam.engines.tally import TallyRequest, TallySizes
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effect_types import variable_types
-from hornbeam.logic.effects import Body, Recent, atom_in, new_variables_of, step_variables
+from hornbeam.logic.effects import Body, Recent, atom_in, new_variables_of, step_variables, variable_types
 
 SHARE = 4
 """All tables of groundings together have at most one cell in this many of the budget."""

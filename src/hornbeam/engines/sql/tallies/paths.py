@@ -31,8 +31,15 @@ from hornbeam.engines.sql.tallies.grounding_tables import (
 from hornbeam.engines.sql.tallies.queries import Bindings
 from hornbeam.engines.sql.tallies.whole_queries import PathQuery
 from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Body, NumberOf, Step, atom_in, new_variables_of
+from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
+    Body,
+    NumberOf,
+    Step,
+    atom_in,
+    new_variables_of,
+    variable_types,
+)
 
 SHARE = 4
 """The groundings that are fetched have at most one cell in this many of the budget."""

@@ -34,8 +34,8 @@ from hornbeam.engines.sql.expressions import (
 )
 from hornbeam.engines.tally import TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS
 from hornbeam.logic.effects import (
+    NUMBER_OF_FACTS,
     Body,
     Equals,
     NumberOf,

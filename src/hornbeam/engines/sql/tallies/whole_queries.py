@@ -21,8 +21,7 @@ from hornbeam.engines.sql.tallies.queries import (
 )
 from hornbeam.engines.tally import TallyRequest
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS
-from hornbeam.logic.effects import Recent, atom_in
+from hornbeam.logic.effects import NUMBER_OF_FACTS, Recent, atom_in
 
 
 class TallyQuery(StepsQuery):

@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.data.hashes import mixed
+from hornbeam.data.rows import mixed
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.examples.linked_groups import things_of_group
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import EffectOptions
 
@@ -59,6 +58,8 @@ def example_hashes(engine: Engine, target: str, keys: Codes, options: EffectOpti
     hashes = _own_hashes(engine.database, target, keys, options.seed)
     if options.group is None:
         return hashes
+    from hornbeam.learning.effects.examples.linked_groups import things_of_group
+
     names = things_of_group(engine, target, keys, options.group)
     by_name = {name: _name_hash(name, options.seed) for name in set(names) if name is not None}
     together = [

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes
-from hornbeam.data.hashes import mixed
-from hornbeam.data.rows import distinct_rows
+from hornbeam.data.rows import distinct_rows, mixed
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.questions import FeatureRequest, FrequentConstant, ValueRequest
 from hornbeam.learning.numbers import Floats

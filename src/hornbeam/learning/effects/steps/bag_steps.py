@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.hashes import mixed
+from hornbeam.data.rows import mixed
 from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
 from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.steps.looking import Looked, looked_at

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
-from hornbeam.files.temporary import TemporaryFolder
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.files import read_text, reason
 from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.columns.column import Table, of_table

@@ -19,8 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
-from hornbeam.files.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
-from hornbeam.files.temporary import TemporaryFolder
+from hornbeam.files import (
+    NO_OTHER_FILES,
+    TemporaryFolder,
+    database_file,
+    one_file,
+    quoted,
+    quoted_path,
+    quoted_text,
+)
 from hornbeam.loading.files import ALLOW_OUTSIDE
 from hornbeam.loading.machine import most_memory
 from hornbeam.loading.tables.columns.column import (

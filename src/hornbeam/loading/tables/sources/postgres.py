@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
-from hornbeam.files.quoting import OWN_TABLES, quoted, quoted_path
-from hornbeam.files.temporary import TemporaryFolder
-from hornbeam.loading.connection_string import connection_string, unreadable
+from hornbeam.files import OWN_TABLES, TemporaryFolder, quoted, quoted_path
+from hornbeam.loading.kind_of_source import connection_string, unreadable
 from hornbeam.loading.tables.columns.column import (
     EVERY_VIEW,
     Catalogued,

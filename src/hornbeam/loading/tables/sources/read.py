@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
-from hornbeam.loading.connection_string import is_connection
 from hornbeam.loading.files import check_inside, is_folder
 from hornbeam.loading.kind_of_source import (
     SCHEMA_FILE,
     Source,
     SourceKind,
+    is_connection,
     kind_of_source,
     kind_of_table_file,
     table_files_in,

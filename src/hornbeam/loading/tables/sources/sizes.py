@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornbeam.files.quoting import database_file, one_file
+from hornbeam.files import database_file, one_file
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_source, kind_of_table_file
 
 if TYPE_CHECKING:

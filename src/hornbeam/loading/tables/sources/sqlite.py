@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError
-from hornbeam.files.quoting import quoted
+from hornbeam.files import quoted
 from hornbeam.loading.tables.columns.column import (
     EVERY_VIEW,
     Column,

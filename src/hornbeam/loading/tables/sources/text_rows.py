@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Notice
-from hornbeam.files.quoting import one_file, quoted
+from hornbeam.files import one_file, quoted
 from hornbeam.loading.tables.columns.cells import MOMENT, REAL, WHOLE, CellKind, beside_words
 from hornbeam.loading.tables.columns.column import Column, Domain
 from hornbeam.loading.tables.columns.new_columns import moment_column, number_column, text_column

@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from hornbeam.learning.effects.links.vocabulary import Position, Vocabulary
+import numpy as np
+
+from hornbeam.data.database import Database
+from hornbeam.data.relations import Examples
+from hornbeam.learning.effects.bins import shortest_between
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, rename_step
+from hornbeam.logic.schema import Kind
 
 LAST = (1, 3, 5, 10, 20)
 """How many of the last facts of a link are taken, in variants of the link."""
@@ -392,3 +398,138 @@ def _terms(step: Step) -> tuple[object, ...]:
     return (
         step.atom.args if isinstance(step, Recent | NumberOf) else step.args if isinstance(step, Atom) else ()
     )
+
+
+class Position(NamedTuple):
+    """An argument of a predicate."""
+
+    predicate: str
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The predicates that may be used in bodies for a target, by the types of their arguments."""
+
+    database: Database
+    target: str
+
+    @cached_property
+    def _places(self) -> dict[str, list[Position]]:
+        """The arguments of each type that may be entered."""
+        places: dict[str, list[Position]] = {}
+        for predicate in self.predicates:
+            if predicate in self._identities:
+                continue
+            for position, type_name in enumerate(self.types_of(predicate)):
+                if self._has(predicate, position, Kind.BOUND, Kind.OPEN):
+                    places.setdefault(type_name, []).append(Position(predicate, position))
+        return places
+
+    @cached_property
+    def _identities(self) -> frozenset[str]:
+        """The predicates whose facts link things to themselves alone."""
+        return frozenset(name for name in self.predicates if self.database.facts.is_identity(name))
+
+    def identities(self, type_name: str) -> Iterator[str]:
+        """The predicates that link some things of a type, and not all of them, to themselves alone."""
+        for predicate in sorted(self._identities):
+            if self.types_of(predicate)[0] == type_name and not self.is_total(Position(predicate, 0)):
+                yield predicate
+
+    @cached_property
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that have modes and facts, without the target, sorted."""
+        named = {mode.predicate for mode in self.database.modes} - {self.target}
+        return tuple(sorted(name for name in named if self.database.has_facts(name)))
+
+    @cached_property
+    def categories(self) -> frozenset[str]:
+        """The types whose constants bodies may name, other than those of the target."""
+        by_mode = {
+            self.types_of(predicate)[position]
+            for predicate in self.predicates
+            for position in range(len(self.types_of(predicate)))
+            if self._has(predicate, position, Kind.CONSTANT)
+        }
+        if "tables" in self.database.origin:
+            by_mode |= {name for name, number in self._uses.items() if number == 1}
+        return frozenset(by_mode - set(self.database.schema.types_of(self.target)) - self.numeric)
+
+    @cached_property
+    def numeric(self) -> frozenset[str]:
+        return frozenset(self.database.schema.numeric)
+
+    @cached_property
+    def _uses(self) -> dict[str, int]:
+        """The number of arguments of each type that is not numeric."""
+        uses: dict[str, int] = {}
+        for predicate in self.predicates:
+            for type_name in self.types_of(predicate):
+                if type_name not in self.numeric:
+                    uses[type_name] = uses.get(type_name, 0) + 1
+        return uses
+
+    def types_of(self, predicate: str) -> tuple[str, ...]:
+        return self.database.schema.types_of(predicate)
+
+    def entries(self, type_name: str) -> Iterator[Position]:
+        """The arguments at which a thing of a type may stand."""
+        return iter(self._places.get(type_name, ()))
+
+    def is_functional(self, predicate: str, positions: tuple[int, ...]) -> bool:
+        """Whether no constants have more than one fact at these arguments together."""
+        return self._shape(predicate, positions)[0] <= 1
+
+    def is_total(self, place: Position) -> bool:
+        """Whether every constant of the type has a fact at this argument."""
+        type_name = self.types_of(place.predicate)[place.position]
+        return self._shape(place.predicate, (place.position,))[1] >= len(self.database.population(type_name))
+
+    def is_timed(self, predicate: str) -> bool:
+        return predicate in self.database.facts.timed()
+
+    @cached_property
+    def _shapes(self) -> dict[tuple[str, tuple[int, ...]], tuple[int, int]]:
+        return {}
+
+    def _shape(self, predicate: str, positions: tuple[int, ...]) -> tuple[int, int]:
+        """The largest number of facts with equal constants, and the number of combinations with facts."""
+        key = (predicate, positions)
+        if key not in self._shapes:
+            self._shapes[key] = self.database.facts.shape_at(predicate, positions)
+        return self._shapes[key]
+
+    def _has(self, predicate: str, position: int, *kinds: Kind) -> bool:
+        return any(
+            mode.predicate == predicate and mode.args[position].kind in kinds for mode in self.database.modes
+        )
+
+
+DAYS = (30.0, 90.0, 365.0)
+"""Windows if times are dates."""
+PARTS = (64.0, 16.0, 4.0)
+"""Windows if times are numbers: the span of times divided by these."""
+DAY = 86_400_000_000.0
+
+
+def windows_of(database: Database, examples: Examples) -> dict[str, tuple[float, ...]]:
+    """For each predicate with times, the windows that are shorter than the span of its times.
+
+    They may be none. A predicate whose facts all have the same time is not among them. Times end at the last
+    cut-off, if all examples have one: what comes later has no part in the choice.
+    """
+    windows: dict[str, tuple[float, ...]] = {}
+    dated = database.origin.get("times") == "date"
+    cutoffs = database.real_cutoffs_of(examples.target, examples.keys)
+    end = np.inf if cutoffs is None else float(cutoffs.max(initial=-np.inf))
+    for predicate in database.facts.timed():
+        first, last = database.facts.span_of(predicate)
+        span = (end if np.isfinite(end) else last) - first
+        if not np.isfinite(span) or span <= 0:
+            continue
+        if dated:
+            windows[predicate] = tuple(days for days in DAYS if days * DAY < span)
+        else:
+            windows[predicate] = tuple(shortest_between(span / part / 2, span / part) for part in PARTS)
+    return windows

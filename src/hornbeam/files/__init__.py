@@ -1,1 +1,0 @@
-"""Files: written completely or not at all, temporary folders, and names and paths inside SQL."""

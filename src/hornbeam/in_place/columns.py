@@ -28,10 +28,12 @@ from hornbeam.in_place.table_queries import (
 )
 from hornbeam.loading.tables.columns.column import (
     LARGEST_WHOLE,
+    MISSING,
     Column,
     Domain,
     ForeignKey,
     Table,
+    decimal_part,
     unread_column,
 )
 from hornbeam.loading.tables.columns.new_columns import value_column
@@ -130,6 +132,31 @@ class ColumnInPlace(Column):
 @dataclass(frozen=True, eq=False)
 class TableInPlace(Table):
     """A table that stays in its database."""
+
+    def with_joined(self, joined: Mapping[str, tuple[str, ...]]) -> Self:
+        in_place = {name: each for name, each in self.columns.items() if isinstance(each, ColumnInPlace)}
+        there = {name: parts for name, parts in joined.items() if all(part in in_place for part in parts)}
+        # Of columns that only the model has, the joined one has no values either.
+        codes = np.full(self.size, MISSING, dtype=np.int32)
+        empty = Column("", Domain.TEXT, np.empty(0, dtype=object), codes)
+        made: dict[str, Column] = {name: replace(empty, name=name) for name in joined if name not in there}
+        for parts in there.values():
+            for part in parts:
+                if in_place[part].domain is Domain.NUMBER and not in_place[part].is_whole:
+                    raise DataError(decimal_part(part))
+        if there:
+            queries = next(iter(in_place.values())).queries
+            view = queries.with_joined(there)
+            size, counted = view.counts([*in_place, *there])
+            made |= {name: replace(in_place[name], queries=view) for name in in_place}
+            nothing = np.empty(0, dtype=np.int32)
+            made |= {
+                name: ColumnInPlace(
+                    *(name, Domain.TEXT, nothing, nothing, view, counted[name], view.kinds[name], size)
+                )
+                for name in there
+            }
+        return replace(self, columns={**self.columns, **made}, joined={**self.joined, **joined})
 
     def with_links_only_to(self, keys: Mapping[str, Column]) -> Self:
         in_place = {name: each for name, each in self.columns.items() if isinstance(each, ColumnInPlace)}

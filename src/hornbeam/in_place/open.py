@@ -115,7 +115,9 @@ def _tables(
             if engine == "duckdb":
                 path = connection.in_microseconds(path)
             queries = TableQueries(connection, path)
-            table = table_in_place(name, queries, statement.unused(), key, foreign_keys, words)
+            table = table_in_place(
+                name, queries, statement.unused() - statement.parts(), key, foreign_keys, words
+            )
             tables.append(replace(table, in_schema=in_schema))
     return tables
 

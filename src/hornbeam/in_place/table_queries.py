@@ -16,7 +16,9 @@ from hornbeam.engines.sql.expressions import (
     column,
     cutoff_value,
     integer,
+    joined_text,
     latest,
+    moment_text,
     numeric,
     own_column,
 )
@@ -95,6 +97,25 @@ class TableQueries:
                 value = exp.alias_(exp.Case(ifs=[exp.If(this=known, true=value)]), name, quoted=True)
             query = query.select(value)
         return TableQueries(self._connection, (self._connection.view(query),))
+
+    def with_joined(self, joined: Mapping[str, Sequence[str]]) -> TableQueries:
+        """Queries about a view of the table with more columns, each made of several."""
+        query = exp.Select().from_(self._item())
+        for name in self.kinds:
+            if name not in joined:
+                query = query.select(exp.alias_(column(name, "f"), name, quoted=True))
+        for name, parts in joined.items():
+            made = joined_text(map(self._text_to_join, parts))
+            query = query.select(exp.alias_(made, name, quoted=True))
+        return TableQueries(self._connection, (self._connection.view(query),))
+
+    def _text_to_join(self, name: str) -> exp.Expr:
+        """The text of a value, the same for a value in whatever column."""
+        value = self._value(name)
+        if self.kinds[name] in (DAY, MOMENT):
+            return moment_text(exp.cast(value, "TIMESTAMP"))
+        # Only whole numbers come here, whatever their type.
+        return exp.cast(exp.cast(value, "BIGINT") if self.kinds[name] == REAL else value, "TEXT")
 
     def counts(self, names: Sequence[str]) -> tuple[int, dict[str, ColumnCounts]]:
         """The number of rows, and the counts of some columns, from one pass over the table."""

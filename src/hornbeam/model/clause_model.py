@@ -350,6 +350,7 @@ class Model:
     def as_scored(self) -> ScoringModel:
         """The model as the query computes it: each body once, with what it adds to the score."""
         from hornbeam.engines.export.scoring import Prediction, ScoringModel
+        from hornbeam.loading.tables.learned import joined_columns
 
         compact = self.compact()
         return ScoringModel(
@@ -362,6 +363,7 @@ class Model:
             CutoffRule.of_settings(self.settings).at_cutoff,
             Prediction(self.scale.prediction, self.scale.sql),
             self._choice_in_sql(),
+            joined_columns(self.settings),
         )
 
     def _choice_in_sql(self) -> int | str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -33,8 +34,10 @@ def dbt_query(
         mark += "_"
     marked = {name: f"{mark}_{number}_" for number, name in enumerate(names)}
     renamed = {name: (word,) for name, word in marked.items()}
+    joined: dict[tuple[str, ...], Mapping[str, Sequence[str]]]
+    joined = {renamed[name]: columns for name, columns in model.joined.items() if name in renamed}
     query = scoring_query(
-        model,
+        replace(model, joined=joined),
         dialect,
         {key: table.renamed(renamed) for key, table in tables.items()},
         examples.renamed(renamed),

@@ -8,7 +8,7 @@ value (see ``user_values``), keys by their own type, numbers as DOUBLE and dates
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import sqlglot
@@ -45,7 +45,14 @@ from hornbeam.engines.export.features import (
     weights_query,
 )
 from hornbeam.engines.export.paths import EffectQueries, adds_nothing, level_of
-from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, Times, UserFacts, comment_of
+from hornbeam.engines.export.user_tables import (
+    FreeNames,
+    NamedQuery,
+    Times,
+    UserFacts,
+    comment_of,
+    joined_tables,
+)
 from hornbeam.engines.export.user_values import values_for
 from hornbeam.engines.sql.expressions import (
     Dialect,
@@ -118,6 +125,8 @@ class ScoringModel:
     prediction: Prediction = SCORE_ALONE
     choice: int | str | None = None
     """for a model of choices, the argument of the target or the predicate that has the choice"""
+    joined: Mapping[tuple[str, ...], Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """by table, columns that are made of several others, and these"""
 
 
 def scoring_query(
@@ -188,12 +197,8 @@ class _ScoringQuery:
                     "leave out the time column of the examples."
                 )
         self._width = self._arity + (self._times is not None)
-        predicates = model.schema.predicates
-        defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
-        self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
         self._values = values_for(dialect.name)
-        times = Times(model.times, self._times is not None, model.at_cutoff)
-        self._facts = UserFacts(model.schema, defaults | dict(tables), self._names, times, self._values)
+        self._facts = self._facts_in(tables)
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table of facts has a time; name the time column of each "
@@ -209,6 +214,20 @@ class _ScoringQuery:
         """for a clause with weights of constants: the expression with its sums, and its head variables"""
         self._choice: list[str] = []
         """for a model of choices, the columns whose equal values are one choice"""
+
+    def _facts_in(self, tables: Mapping[str, SqlTable]) -> UserFacts:
+        """The facts of all predicates; joined columns are made for them, and for the examples."""
+        model = self._model
+        predicates = model.schema.predicates
+        defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
+        read = defaults | dict(tables)
+        used = [self._examples, *read.values()]
+        self._names = FreeNames(used)
+        self._joined, named = joined_tables(model.joined, used, self._names, self._values)
+        self._examples = self._examples.renamed(named)
+        read = {name: table.renamed(named) for name, table in read.items()}
+        times = Times(model.times, self._times is not None, model.at_cutoff)
+        return UserFacts(model.schema, read, self._names, times, self._values)
 
     def text(self) -> str:
         """The text of the whole query."""
@@ -235,7 +254,7 @@ class _ScoringQuery:
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
         facts = self._facts.queries()
-        expressions = [examples, *facts, *populations, *messages, counts, *sums, features]
+        expressions = [*self._joined, examples, *facts, *populations, *messages, counts, *sums, features]
         expressions += [*effects.queries(), *values, scores, *of_choices]
         query = self._result(expressions[-1].name)
         for name, expression, comment in expressions:

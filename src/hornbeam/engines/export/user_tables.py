@@ -16,6 +16,7 @@ from hornbeam.engines.sql.expressions import (
     SqlTable,
     column,
     cutoff_value,
+    joined_text,
     latest,
 )
 from hornbeam.errors import SchemaError, plural
@@ -50,6 +51,29 @@ class FreeNames:
             word += "_"
         self._taken.add(word)
         return word
+
+
+def joined_tables(
+    joined: Mapping[tuple[str, ...], Mapping[str, Sequence[str]]],
+    used: Iterable[SqlTable],
+    free_names: FreeNames,
+    values: UserValues,
+) -> tuple[list[NamedQuery], dict[tuple[str, ...], tuple[str, ...]]]:
+    """The tables with columns that are made of several, as expressions; and new names for all tables in use.
+
+    ``joined`` has, by table, for each such column the columns that it is made of.
+    """
+    names = {name: name for table in used for name in table.names()}
+    queries = []
+    for name in [name for name in names if name in joined]:
+        query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("t")))
+        for made, parts in joined[name].items():
+            written = joined_text(values.to_join(column(part, "t")) for part in parts)
+            query = query.select(exp.alias_(written, made, quoted=True))
+        word = free_names.take("with_keys")
+        queries.append(NamedQuery(word, query.from_(SqlTable(name, ()).expression("t"))))
+        names[name] = (word,)
+    return queries, names
 
 
 class Times(NamedTuple):

@@ -18,7 +18,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from hornbeam.engines.export.constant_names import moment_named, number_named, spellings
-from hornbeam.engines.sql.expressions import integer, numeric, real
+from hornbeam.engines.sql.expressions import integer, moment_text, numeric, real
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import AT_LEAST, Value
 from hornbeam.logic.schema import DATE, read_value
@@ -92,6 +92,10 @@ class UserValues:
     def _like(self, value: exp.Expr, constant: Value) -> exp.Expr:
         return self.moment(value) if isinstance(constant, datetime) else self.number(value)
 
+    def to_join(self, value: exp.Expr) -> exp.Expr:
+        """The text of a value as a part of a joined column; NULL for empty text."""
+        return exp.Nullif(this=text(value), expression=exp.Literal.string(""))
+
     def is_present(self, value: exp.Expr) -> exp.Expr:
         """The condition that a column has a value."""
         return exp.Not(this=exp.Is(this=value, expression=exp.null()))
@@ -152,6 +156,12 @@ class _Typed(UserValues, ABC):
     @abstractmethod
     def is_moment(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is a date or a moment."""
+
+    def to_join(self, value: exp.Expr) -> exp.Expr:
+        # Whole numbers may be of a type for decimal ones.
+        whole = text(exp.cast(read_number(value), "BIGINT"))
+        moments = moment_text(self.moment(value.copy()))
+        return _case([(self.is_real(value), whole), (self.is_moment(value), moments)], super().to_join(value))
 
     def is_present(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is neither NULL nor empty text nor NaN."""
@@ -277,6 +287,10 @@ class _SQLite(_Typed):
     def is_real(self, value: exp.Expr) -> exp.Expr:
         kind = exp.Anonymous(this="typeof", expressions=[value.copy()])
         return exp.EQ(this=kind, expression=exp.Literal.string("real"))
+
+    def to_join(self, value: exp.Expr) -> exp.Expr:
+        whole = text(exp.cast(value.copy(), "BIGINT"))
+        return _case([(self.is_real(value), whole)], UserValues.to_join(self, value))
 
     def is_moment(self, value: exp.Expr) -> exp.Expr:
         return exp.false()

@@ -6,7 +6,7 @@ tree; SQL is never concatenated by hand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -254,6 +254,35 @@ def _constant(value: Value) -> exp.Expr:
     if isinstance(value, datetime):
         return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
     return exp.cast(real(value), "DOUBLE")
+
+
+def joined_text(texts: Iterable[exp.Expr]) -> exp.Expr:
+    """Several texts as one, as ``columns.joined_column`` writes it; NULL if one of them is."""
+    joined: exp.Expr | None = None
+    for text in texts:
+        part = _replaced(_replaced(text, "%", "%25"), "/", "%2F")
+        joined = (
+            part
+            if joined is None
+            else exp.DPipe(
+                this=exp.DPipe(this=joined, expression=exp.Literal.string("/"), safe=False),
+                expression=part,
+                safe=False,
+            )
+        )
+    assert joined is not None
+    return joined
+
+
+def moment_text(moment: exp.Expr) -> exp.Expr:
+    """The text of a TIMESTAMP: its day, its time unless that is midnight, its microseconds if it has some."""
+    text = exp.TimeToStr(this=moment, format=exp.Literal.string("%Y-%m-%d %H:%M:%S.%f"))
+    return _replaced(_replaced(text, ".000000", ""), " 00:00:00", "")
+
+
+def _replaced(text: exp.Expr, old: str, new: str) -> exp.Expr:
+    words = [exp.Literal.string(old), exp.Literal.string(new)]
+    return exp.Anonymous(this="REPLACE", expressions=[text, *words])
 
 
 EVERYTHING = {NUMBER: "inf", DATE: "9999-12-31 23:59:59"}

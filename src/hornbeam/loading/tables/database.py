@@ -23,6 +23,7 @@ from hornbeam.loading.tables.columns.types import without_values
 from hornbeam.loading.tables.display import display_names
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples, unused_columns
 from hornbeam.loading.tables.given import GivenExamples
+from hornbeam.loading.tables.joined import with_joined_keys
 from hornbeam.loading.tables.notices import (
     label_notices,
     left_out,
@@ -144,6 +145,10 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     if target is not None and not learned:
         notices += [*tables_apart(target, planned), *pair_notices(target, planned)]
     examples = None if target is None or options.examples is None else read_examples(options.examples)
+    if target is not None and examples is not None:
+        asked = [plan for plan in planned if plan.name in target.tables and plan.key is not None]
+        by_name = {plan.name: plan.table for plan in asked}
+        examples = with_joined_keys(examples, by_name, {plan.name: str(plan.key) for plan in asked})
     first = _earliest(examples, options.as_of, planned)
     if target is not None and first is not None and _own_kind(planned) in (None, first.kind):
         label = f"{target.table}.{target.column}"
@@ -448,7 +453,9 @@ def as_stated(plan: Plan) -> dict[str, object]:
         if role in (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
     }
     unused = [name for name, role in plan.roles.items() if role is Role.UNUSED]
+    joined = {name: list(parts) for name, parts in plan.table.joined.items()}
     stated: dict[str, object] = {
+        **({"joined": joined} if joined else {}),
         "key": plan.key if plan.key is not None else False,
         "links": dict(plan.links),
     }
@@ -515,4 +522,5 @@ def with_columns_of(table: Table, statement: Statement, dates: bool) -> Table:
 def _columns_of(statement: Statement) -> list[str]:
     """The columns that a model uses."""
     named = [*statement.roles, *(statement.links or ()), *filter(None, (statement.key, statement.time))]
-    return [column for column in named if column not in statement.unused()]
+    used = [name for name in named if name not in statement.unused() and name not in statement.joined]
+    return [*used, *(part for part in sorted(statement.parts()) if part not in used)]

@@ -135,6 +135,16 @@ def _dropped_links(
     }
 
 
+def joined_columns(settings: Mapping[str, object]) -> dict[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """By the name of a table, the columns that are made of several others, and these."""
+    plain = cast("Sequence[str]", settings.get(PLAIN_NAMES, ()))
+    return {
+        (name,) if name in plain else tuple(name.split(".")): dict(each.joined)
+        for name, each in statements_of_model(settings).items()
+        if each.joined
+    }
+
+
 def key_names(settings: Mapping[str, object], arity: int) -> tuple[str, ...]:
     """The names of the columns with the keys of examples: those of the tables, else ``arg1 arg2 ...``."""
     learned = learned_tables(settings)

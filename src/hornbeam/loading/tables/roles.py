@@ -17,6 +17,7 @@ from hornbeam.loading.tables.columns.folding import folded_column, meant_keys, s
 from hornbeam.loading.tables.columns.other_forms import other_form
 from hornbeam.loading.tables.columns.types import as_domain, inferred
 from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
+from hornbeam.loading.tables.joined import with_joined_columns
 from hornbeam.loading.tables.link_targets import LinkTargets, TableNames
 from hornbeam.loading.tables.near_links import FoldedTargets
 from hornbeam.loading.tables.schema_file import Role, Statement, Statements
@@ -115,6 +116,7 @@ def plans(
     by_name = {table.name: table for table in tables}
     _check_names(by_name)
     by_name = {name: _retyped(table, stated.get(name, nothing)) for name, table in by_name.items()}
+    by_name = with_joined_columns(by_name, stated)
     names = TableNames(by_name)
     keys: dict[str, str] = {}
     guessed: dict[str, list[str]] = {name: [] for name in by_name}
@@ -128,7 +130,7 @@ def plans(
     notices: list[Notice] = []
     targets = LinkTargets(by_name, keys)
     near = FoldedTargets(targets)
-    has_catalogue = any(table.foreign_keys for table in tables)
+    has_catalogue = any(table.foreign_keys for table in by_name.values())
     planned = []
     for name, table in by_name.items():
         statement = stated.get(name, nothing)
@@ -286,7 +288,7 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
             notices.append(
                 Notice(
                     f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '
-                    "is not used: a link must be a single column that refers to the key of a table."
+                    "is not used: a link must refer to the key of a table."
                 )
             )
         elif foreign.columns[0] in table.columns:
@@ -367,6 +369,8 @@ def _plan(
     table: Table, key: str | None, links: Mapping[str, str], statement: Statement, guessed: list[str]
 ) -> Plan:
     roles: dict[str, Role] = {}
+    # What was joined is for keys and links; its parts are there to learn from.
+    table = table.without({name for name in table.joined if name != key and name not in links})
     for name, column in table.columns.items():
         if name == key:
             roles[name] = Role.KEY

@@ -9,7 +9,8 @@ database or is inferred::
     encoding = "latin-1"
     columns = ["user_id", "movie_id", "rating", "at"]    # the file has no header
     missing = ["old"]                                    # further words for a missing value; [] for none
-    key = "rating_id"                                    # false: no column is the key
+    joined = { user_at = ["user_id", "at"] }             # a column that is made of several others
+    key = "rating_id"                                    # false: no column is the key; a list joins columns
     name = "title"                                       # what people call a row; it is only shown
     labels = { 1 = "Rock" }                              # what people call the row with this key
     words = "line"                                       # what a row is, in sentences
@@ -33,6 +34,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import cast
 
 from hornbeam.errors import OptionError, ParseError, Place, SchemaError, did_you_mean
 from hornbeam.loading.files import read_text
@@ -42,6 +44,7 @@ from hornbeam.logic.english.nouns import plain_name, singular_of
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
     *(
+        "joined",
         "key",
         "name",
         "labels",
@@ -112,6 +115,8 @@ class Statement:
 
     file: str | None = None
     form: TextForm = field(default_factory=TextForm)
+    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """columns that are made of several others, by name"""
     key: str | None = None
     """the key column; empty text if the table has no key"""
     name: str | None = None
@@ -141,13 +146,32 @@ class Statement:
         """Columns that give no predicate."""
         return frozenset(column for column, role in self.roles.items() if role is Role.UNUSED)
 
+    def parts(self) -> frozenset[str]:
+        """Columns of which others are made."""
+        return frozenset(part for parts in self.joined.values() for part in parts)
+
     def unread(self, table: str) -> frozenset[str]:
-        """Columns that need not be read: unused ones that cannot hold display names."""
+        """Columns that need not be read: unused ones that cannot hold display names and are not joined."""
         return frozenset(
             column
-            for column in self.unused()
+            for column in self.unused() - self.parts()
             if column != self.name and not (self.name is None and looks_like_name(column, table))
         )
+
+
+def joined_name(columns: Sequence[str]) -> str:
+    """The name of a column that is made of several.
+
+    >>> joined_name(["year", "team"])
+    'year_team'
+    """
+    return "_".join(columns)
+
+
+def _are_columns(value: object) -> bool:
+    """Whether this is a list of different names of columns."""
+    named = isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(e, str) for e in value)
+    return named and len(set(cast("Sequence[str]", value))) == len(cast("Sequence[str]", value))
 
 
 def looks_like_name(column: str, table: str) -> bool:
@@ -271,7 +295,15 @@ class _SchemaReader:
         )
         roles = {column: self._role(column, word) for column, word in self._mapping("roles").items()}
         roles |= dict.fromkeys(self._texts("unused"), Role.UNUSED)
-        key = "" if self._section.get("key") is False else self._text("key")
+        joined = self._joined()
+        if isinstance(self._section.get("key"), list | tuple):
+            columns = self._texts("key")
+            if not columns:
+                raise self._wrong("key", "a column, a list of columns, or false")
+            key: str | None = joined_name(columns)
+            joined |= {joined_name(columns): columns}
+        else:
+            key = "" if self._section.get("key") is False else self._text("key")
         time = "" if self._section.get("time") is False else self._text("time")
         time_of = self._texts("time_of")
         if time_of and time is not None:
@@ -280,6 +312,7 @@ class _SchemaReader:
         return Statement(
             file=self._text("file"),
             form=form,
+            joined=joined,
             key=key,
             name=self._text("name"),
             labels=self._labels(),
@@ -326,6 +359,12 @@ class _SchemaReader:
             raise self._wrong(word, "pairs of a column and a text")
         return dict(value)
 
+    def _joined(self) -> dict[str, tuple[str, ...]]:
+        value = self._section.get("joined", {})
+        if not isinstance(value, Mapping) or not all(map(_are_columns, value.values())):
+            raise self._wrong("joined", "pairs of a new column and a list of columns")
+        return {name: tuple(parts) for name, parts in value.items()}
+
     def _labels(self) -> dict[str, str]:
         value = self._section.get("labels", {})
         if not isinstance(value, Mapping) or not all(
@@ -356,12 +395,26 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
             continue
         if table not in tables:
             raise SchemaError(f'no table "{table}". {did_you_mean(table, tables, "Tables")}', place)
-        columns = tables[table]
+        for name, parts in statement.joined.items():
+            if name in tables[table]:
+                raise SchemaError(
+                    f'[{table}] joined: there is a column "{name}" already; give the new one another name.',
+                    place,
+                )
+            for part in parts:
+                if part not in tables[table]:
+                    hint = did_you_mean(part, tables[table], "Columns")
+                    raise SchemaError(f'[{table}] joined: no column "{part}". {hint}', place)
+        columns = [*tables[table], *statement.joined]
         named = [*statement.roles, *statement.dates, *(statement.links or ()), *statement.arguments]
         named += [*statement.time_of, *statement.known, *statement.fold]
         for column in [*named, *filter(None, (statement.key, statement.name, statement.time))]:
             if column not in columns and statement.roles.get(column) is not Role.UNUSED:
                 hint = did_you_mean(column, columns, "Columns")
+                linked = stated.get((statement.links or {}).get(column, ""), Statement())
+                if linked.key is not None and linked.key in linked.joined:
+                    words = ", ".join(f'"{part}"' for part in linked.joined[linked.key])
+                    hint += f" A key of several columns is linked by joined = {{ {column} = [{words}] }}."
                 raise SchemaError(f'[{table}] has no column "{column}". {hint}', place)
         for column, other in (statement.links or {}).items():
             if other not in tables:

@@ -54,6 +54,11 @@ class Target:
     threshold: TargetCondition | None = None
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the target is about."""
+        return self.arguments if self.table is None else (self.table,)
+
+    @property
     def name(self) -> str:
         """The predicate of the head, before a clash with another predicate is resolved."""
         if self.table is None:

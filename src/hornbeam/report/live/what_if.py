@@ -134,12 +134,11 @@ class ChangeableTables:
     def _rows(self, name: str, numbers: list[int]) -> NearRows:
         table, plan = self._tables[name], self._plans[name]
         shown = numbers[:MOST_ROWS]
-        fixed = [plan.key] if plan.key in table.columns else []
-        if self._label[0] == name:
-            fixed.append(self._label[1])
+        key = plan.table.joined.get(plan.key, (plan.key,)) if plan.key is not None else ()
+        label = self._label[1] if self._label[0] == name else None
+        fixed = tuple(each for each in (*key, label) if each is not None and each in table.columns)
         rows = tuple(tuple(word_of(column, row) for column in table.columns.values()) for row in shown)
-        names = tuple(filter(None, fixed))
-        return NearRows(name, tuple(table.columns), names, tuple(shown), rows, len(numbers))
+        return NearRows(name, tuple(table.columns), fixed, tuple(shown), rows, len(numbers))
 
     def _with_key(self, table: str, name: str) -> list[int]:
         """The rows of a table that have a key."""

@@ -7,7 +7,7 @@ dates and moments become ISO text, and a missing value has no text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -20,6 +20,7 @@ from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
 from hornbeam.data.names import number_names
 from hornbeam.data.rows import fold, run_starts
+from hornbeam.errors import DataError
 
 MISSING = -1
 """The code of a row that has no value in a column."""
@@ -227,6 +228,53 @@ def places_in(column: Column, key: Column) -> Codes:
     return np.where(known[positions] == values, positions, MISSING).astype(np.int32)
 
 
+def joined_column(name: str, parts: Sequence[Column]) -> Column:
+    """The column of several columns together: their texts, with a stroke between them.
+
+    A stroke within a text is written %2F and a percent sign %25, so that rows that differ have texts that
+    differ. ``sql.expressions.joined_text`` writes the same in SQL.
+    """
+    known = np.logical_and.reduce([column.codes != MISSING for column in parts])
+    rows, _ = fold([column.codes[known] for column in parts], [column.n_values for column in parts])
+    _, firsts, places = np.unique(rows, return_index=True, return_inverse=True)
+    written = [
+        [text.replace("%", "%25").replace(JOINT, "%2F") for text in _texts_to_join(column)]
+        for column in parts
+    ]
+    chosen = [column.codes[known][firsts].tolist() for column in parts]
+    texts = [JOINT.join(map(list.__getitem__, written, row)) for row in zip(*chosen, strict=True)]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    codes = np.full(len(known), MISSING, dtype=np.int32)
+    codes[known] = rank[places.ravel()]
+    values = np.empty(len(texts), dtype=object)
+    values[:] = [texts[place] for place in order]
+    return Column(name, Domain.TEXT, values, codes)
+
+
+JOINT = "/"
+"""What stands between the texts of joined columns."""
+
+
+def decimal_part(name: str) -> str:
+    """Why a column cannot be joined."""
+    return (
+        f'column "{name}" holds decimal numbers, whose text differs between systems, so it cannot be joined; '
+        "store whole numbers or text."
+    )
+
+
+def _texts_to_join(column: Column) -> Sequence[str]:
+    """The text of each value, the same for a value in whatever column."""
+    if column.domain is Domain.NUMBER and not column.is_whole and column.n_values:
+        raise DataError(decimal_part(column.name))
+    if column.domain is not Domain.MOMENT:
+        return column.texts
+    written = np.datetime_as_string(column.values.astype("datetime64[us]")).tolist()
+    return [moment.replace("T", " ").replace(".000000", "").replace(" 00:00:00", "") for moment in written]
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
     """A foreign key as a catalogue states it: columns, and the table and columns that they refer to."""
@@ -266,6 +314,22 @@ class Table:
     """columns that are not used because of the type of their values, each with this type"""
     omitted: bool = False
     """whether this is a view that nobody asked for: nothing of it is read"""
+
+    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """columns that are made of several others"""
+
+    def with_joined(self, joined: Mapping[str, tuple[str, ...]]) -> Self:
+        """The table with more columns, each made of several."""
+        made = {name: joined_column(name, [self.columns[part] for part in joined[name]]) for name in joined}
+        return replace(self, columns={**self.columns, **made}, joined={**self.joined, **joined})
+
+    def without(self, names: Collection[str]) -> Self:
+        """The table without some of its joined columns."""
+        return replace(
+            self,
+            columns={name: column for name, column in self.columns.items() if name not in names},
+            joined={name: parts for name, parts in self.joined.items() if name not in names},
+        )
 
     def with_links_only_to(self, keys: Mapping[str, Column]) -> Self:
         """The table in which values of some columns are missing if they are no values of these keys."""

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 NEVER, ALWAYS = datetime.max, datetime.min
@@ -112,11 +113,12 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 class Word(NamedTuple):
     text: str
+    variable: bool = False
     quoted: bool = False
 
-    @property
-    def variable(self) -> bool:
-        return not self.quoted and (self.text[:1].isupper() or self.text[:1] == "_")
+
+def word(text: str, quoted: bool = False) -> Word:
+    return Word(text, not quoted and (text[:1].isupper() or text[:1] == "_"), quoted)
 
 
 class Step(NamedTuple):
@@ -131,6 +133,7 @@ class Step(NamedTuple):
     within: float | None = None
 
 
+@cache
 def parsed(clause: str) -> tuple[tuple[str, ...], list[Step]]:
     """The variables of the head, and the steps of the body."""
     words, position = [], 0
@@ -140,14 +143,14 @@ def parsed(clause: str) -> tuple[tuple[str, ...], list[Step]]:
         single, double, mark, plain, stop = match.groups()
         quoted = single if single is not None else double
         if quoted is not None:
-            words.append(Word(re.sub(r"\\(.)", lambda m: _ESCAPED.get(m[1], m[1]), quoted), True))
+            words.append(word(re.sub(r"\\(.)", lambda m: _ESCAPED.get(m[1], m[1]), quoted), True))
         elif stop is None:
-            words.append(Word(mark or plain))
+            words.append(word(mark or plain))
         position = match.end()
     _, head, rest = _atom(words)
     assert rest[0].text == ":-"
     rest, steps = rest[1:], []
-    while rest and rest != [Word("true")]:
+    while rest and rest != [word("true")]:
         step, rest = _step(rest)
         steps.append(step)
         rest = rest[1:]
@@ -155,8 +158,8 @@ def parsed(clause: str) -> tuple[tuple[str, ...], list[Step]]:
 
 
 def _atom(words: list[Word]) -> tuple[str, tuple[Word, ...], list[Word]]:
-    assert words[1] == Word("("), words[:3]
-    end = words.index(Word(")"))
+    assert words[1] == word("("), words[:3]
+    end = words.index(word(")"))
     return words[0].text.lower(), tuple(words[2:end:2]), words[end + 1 :]
 
 
@@ -170,7 +173,7 @@ def _step(words: list[Word]) -> tuple[Step, list[Word]]:
             return Step("number", predicate, args, first.text), rest
         return Step("=", variable=first.text, value=words[2].text), words[3:]
     kind, last, within = "atom", None, None
-    while words[1] != Word("("):
+    while words[1] != word("("):
         if words[0].text == "not":
             kind, words = "not", words[1:]
         elif words[0].text == "last":
@@ -190,6 +193,9 @@ class Example(NamedTuple):
     cutoff: datetime | None
 
 
+Value = float | datetime | None
+
+
 class Grounding(NamedTuple):
     bound: dict[str, Any]
     time: datetime = ALWAYS
@@ -199,7 +205,9 @@ class Reader(NamedTuple):
     """The facts, and whether those at the time of a cut-off exist."""
 
     facts: Facts
-    include: bool = False
+    include: bool
+    known: dict[tuple[str, str, Example], Value]
+    """the values that were computed so far"""
 
     def groundings(self, head: tuple[str, ...], body: Sequence[Step], example: Example) -> list[Grounding]:
         found = [Grounding({head[0]: example.key})]
@@ -265,8 +273,6 @@ def same(value: object, text: str) -> bool:
 
 
 # --- features ----------------------------------------------------------------------------------
-
-Value = float | datetime | None
 
 
 class Asked(NamedTuple):
@@ -336,6 +342,14 @@ KINDS: Mapping[str, Callable[[Asked], Value]] = {
 
 
 def value(reader: Reader, feature: str, clause: str, example: Example) -> Value:
+    """The value of a feature, which is kept: it is asked for several times."""
+    key = (feature, clause, example)
+    if key not in reader.known:
+        reader.known[key] = _value(reader, feature, clause, example)
+    return reader.known[key]
+
+
+def _value(reader: Reader, feature: str, clause: str, example: Example) -> Value:
     head, body = parsed(clause)
     kind, variable = (feature, "") if feature in KINDS else feature.rsplit(" ", 1)
     found = [] if kind == "month" else reader.groundings(head, body, example)

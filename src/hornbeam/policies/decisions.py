@@ -15,8 +15,7 @@ from hornbeam.logic.features import SHARE
 from hornbeam.model.clause_model import Model
 from hornbeam.model.readable.runner_up import Difference, largest
 from hornbeam.policies.episodes import Action
-from hornbeam.policies.language import STATE
-from hornbeam.policies.scoring import PreparedModel, StateFacts, Values, head_of
+from hornbeam.policies.scoring import PreparedModel, StateFacts, Values
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def differences(
     action = chosen[0]
     own = prepared[action[0]]
     if other is None:
-        found = [*_alone(own, facts, chosen, 1.0), *_of_state(prepared, facts)]
+        found = _alone(own, facts, chosen, 1.0)
     elif other[0][0] == action[0]:
         found = _compared(own, facts, chosen, other)
     else:
@@ -100,14 +99,6 @@ def _alone(own: PreparedModel, facts: StateFacts, asked: Asked, sign: float) -> 
         )
     ]
     return [*found, Difference(sign * own.model.prior, f"this is what {action[0]} begins with")]
-
-
-def _of_state(prepared: Mapping[str, PreparedModel], facts: StateFacts) -> list[Difference]:
-    """What the state is worth, if a model says so."""
-    state = prepared.get(STATE)
-    if state is None:
-        return []
-    return [Difference(state.score(facts, head_of((), ())), "this is what the state is worth")]
 
 
 def _phrase(model: Model, place: int) -> str:

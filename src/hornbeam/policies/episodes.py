@@ -17,6 +17,10 @@ MOST_STEPS = 500
 MOST_SWEEPS, SMALL = 200, 1e-9
 """How often the worth of states is computed from that of the next ones, unless it changes by less."""
 
+NEARLY_BEST = 0.05
+"""An action counts as best if it is worse by at most this share of the difference between the best and the
+worst of its state."""
+
 
 class Environment(Protocol):
     """What is asked of an environment: that of gymnasium, with facts as observations.
@@ -185,6 +189,16 @@ class Memory:
                 break
         for (place, action), outcome in self.outcomes.items():
             yield place, action, outcome.worth(values, discount), float(outcome.times)
+
+    def best(self, scores: Callable[[int], Sequence[float]]) -> Iterator[tuple[int, Action, float]]:
+        """For each applicable action of each state its name, and 1 if it is nearly the best, else 0."""
+        for place, actions in enumerate(self.actions):
+            if not actions:
+                continue
+            own = scores(place)
+            enough = max(own) - NEARLY_BEST * (max(own) - min(own))
+            for action, score in zip(actions, own, strict=True):
+                yield place, action, float(score >= enough)
 
     def _best_untried(
         self, place: int, tried: Container[Action], scores: Callable[[int], Sequence[float]] | None

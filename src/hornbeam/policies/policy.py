@@ -56,9 +56,8 @@ class RelationalPolicy:
     ``hb.worlds``. States are facts in any of its forms; an action is a tuple of its name and its objects.
     ``discount`` is the worth of a reward one step later; ``max_effects`` limits the effects of each action.
 
-    After ``imitate`` or ``learn``: ``models_`` has the model of each action. After ``learn``, it has the
-    model ``state_value`` too, which says what a state is worth; those of actions say what they add to it.
-    ``history_`` lists the iterations, and which of them was kept.
+    After ``imitate`` or ``learn``: ``models_`` has the model of each action. After ``learn``, ``history_``
+    lists the iterations, and which of them was kept.
 
     >>> predicates = {"gold": ("coin",), "dull": ("coin",)}
     >>> policy = RelationalPolicy(actions={"take": ("coin",)}, predicates=predicates)
@@ -140,7 +139,7 @@ class RelationalPolicy:
             states.append(state)
         if not any(each.value for each in worths):
             raise DataError("the demonstrations show no good action; give at least one.")
-        self._fit(states, worths, CHOICE)
+        self._keep(self._fitted(states, worths, CHOICE))
         self.history_ = ()
         return self
 
@@ -153,12 +152,14 @@ class RelationalPolicy:
         time_limit: float | None = None,
         held_out: int = HELD_OUT,
     ) -> Self:
-        """Learn what actions are worth by fitted Q iteration, from episodes in an environment.
+        """Learn which actions are best by fitted Q iteration, from episodes in an environment.
 
-        In each iteration, some episodes explore: an action is random with a probability that falls from the
-        first to the last number of ``epsilon``. The policy that is kept is that of the iteration with the
-        best mean return from ``held_out`` starts that no episode learned from. ``time_limit`` ends learning
-        after so many seconds.
+        Each iteration learns what states and actions are worth, and then, as ``imitate`` does, which action
+        is the best of each state that was seen: effects for what differs between the actions of a state hold
+        in larger worlds, too. In each iteration, some episodes explore: an action is random with a
+        probability that falls from the first to the last number of ``epsilon``. The policy that is kept is
+        that of the iteration with the best mean return from ``held_out`` starts that no episode learned from.
+        ``time_limit`` ends learning after so many seconds.
         """
         if iterations < 1 or trajectories < 1 or held_out < 1:
             raise OptionError("iterations, trajectories and held_out must be whole numbers of at least 1.")
@@ -168,6 +169,7 @@ class RelationalPolicy:
         rng = random.Random(self.random_state)
         done: list[Iterate] = []
         best: dict[str, Model] = {}
+        worths: dict[str, PreparedModel] = {}
         self._keep({})
         for number in range(1, iterations + 1):
             share = min(1.0, (number - 1) / max(1.0, EXPLORING * iterations))
@@ -176,8 +178,11 @@ class RelationalPolicy:
                 memory.add(episode(env, rng.randrange(FIRST_HELD_OUT), self._explorer(chance, rng)))
             if not memory.outcomes:
                 raise DataError("the environment offered no action in any episode; nothing can be learned.")
-            targets = memory.targets(self._scores_of(memory, facts) if done else None, self.discount)
-            self._fit(memory.states, [Worth(*each) for each in targets], SQUARED)
+            scores = self._worths_in(memory, facts, worths) if worths else None
+            targets = memory.targets(scores, self.discount)
+            worths = _prepared(self._fitted(memory.states, [Worth(*each) for each in targets], SQUARED))
+            choices = memory.best(self._worths_in(memory, facts, worths))
+            self._keep(self._fitted(memory.states, [Worth(*each) for each in choices], CHOICE))
             mean = self.score(env, held_out, FIRST_HELD_OUT)
             size = sum(len(model.effects) for model in self.models_.values())
             if not done or mean >= max(each.held_out_return for each in done):
@@ -190,14 +195,14 @@ class RelationalPolicy:
         self.history_ = tuple(each._replace(kept=place == last) for place, each in enumerate(done))
         return self
 
-    def _fit(self, states: Sequence[State], worths: Sequence[Worth], loss: str) -> None:
+    def _fitted(self, states: Sequence[State], worths: Sequence[Worth], loss: str) -> dict[str, Model]:
         # The actions of a state stay together: they are one choice, or share what comes after.
         options = replace(self._options, loss=loss, group=None if loss == CHOICE else group_of(states))
-        self._keep(fitted_models(self._language, self._heads, states, worths, options))
+        return fitted_models(self._language, self._heads, states, worths, options)
 
     def _keep(self, models: dict[str, Model]) -> None:
         self.models_ = models
-        self._prepared = {name: PreparedModel(model) for name, model in models.items()}
+        self._prepared = _prepared(models)
 
     def _explorer(self, chance: float, rng: random.Random) -> Any:
         """Chooses at random with a probability, and otherwise by the policy."""
@@ -209,13 +214,16 @@ class RelationalPolicy:
 
         return choose
 
-    def _scores_of(self, memory: Memory, facts: dict[int, StateFacts]) -> Callable[[int], Sequence[float]]:
-        """The scores of the actions of each state that was seen, by the models so far."""
+    def _worths_in(
+        self, memory: Memory, facts: dict[int, StateFacts], worths: Mapping[str, PreparedModel]
+    ) -> Callable[[int], Sequence[float]]:
+        """What the actions of each state that was seen are worth, by some models."""
 
         def scores(place: int) -> list[float]:
             if place not in facts:
                 facts[place] = StateFacts(self._language, memory.states[place])
-            return self._scores(facts[place], memory.actions[place])
+            own = worths[STATE].score(facts[place], head_of((), ()))
+            return [own + each for each in self._scores(facts[place], memory.actions[place], worths)]
 
         return scores
 
@@ -231,10 +239,9 @@ class RelationalPolicy:
     def scores(self, state: Any, actions: Sequence[Any]) -> list[float]:
         """The score of each applicable action in a state.
 
-        After ``imitate``, an action is as probable to be good as its exponential among those of all actions;
-        after ``learn``, the score is the expected return.
+        An action is as probable to be the best as its exponential among those of all actions.
         """
-        return self._scores(*self._asked(state, actions))
+        return self._scores(*self._asked(state, actions), self._prepared)
 
     def _asked(self, state: Any, actions: Sequence[Any]) -> tuple[StateFacts, list[Action]]:
         if not self.models_:
@@ -245,12 +252,11 @@ class RelationalPolicy:
         known = self._language.state(state)
         return StateFacts(self._language, known), [self._named(each, known) for each in actions]
 
-    def _scores(self, facts: StateFacts, actions: Sequence[Action]) -> list[float]:
-        """What the state is worth, if a model says so, and what each action adds."""
-        state = self._prepared.get(STATE)
-        worth = 0.0 if state is None else state.score(facts, head_of((), ()))
+    def _scores(
+        self, facts: StateFacts, actions: Sequence[Action], models: Mapping[str, PreparedModel]
+    ) -> list[float]:
         return [
-            worth + self._prepared[name].score(facts, head_of(self._heads[name], tuple(objects)))
+            models[name].score(facts, head_of(self._heads[name], tuple(objects)))
             for name, *objects in actions
         ]
 
@@ -280,7 +286,7 @@ class RelationalPolicy:
     def explain(self, state: Any, actions: Sequence[Any]) -> Decision:
         """The chosen action, and why not the runner-up: the difference of what each effect adds."""
         facts, named = self._asked(state, actions)
-        scores = self._scores(facts, named)
+        scores = self._scores(facts, named, self._prepared)
         order = sorted(range(len(named)), key=lambda place: -scores[place])
         asked = [(named[place], head_of(self._heads[named[place][0]], named[place][1:])) for place in order]
         listed, other = list(actions), None if len(order) == 1 else order[1]
@@ -352,3 +358,7 @@ class RelationalPolicy:
             raise OptionError(f"episodes={episodes!r} is refused: it must be a whole number of at least 1.")
         returns = [self.play(env, seed + number).returned(self.discount) for number in range(episodes)]
         return sum(returns) / len(returns)
+
+
+def _prepared(models: Mapping[str, Model]) -> dict[str, PreparedModel]:
+    return {name: PreparedModel(model) for name, model in models.items()}

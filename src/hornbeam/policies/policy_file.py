@@ -10,7 +10,6 @@ from typing import Any
 from hornbeam.errors import InputError, ModelError, Place
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import MOST_BYTES, model_text, parse_model
-from hornbeam.policies.language import STATE
 
 FORMAT_VERSION = 1
 KIND = "relational policy"
@@ -53,10 +52,10 @@ def read_policy(path: str | Path) -> tuple[dict[str, Any], dict[str, Model], lis
             model = parse_model(json.dumps(fields), f'{path}, model of "{name}"')
         except InputError as error:
             raise ModelError(error.message, Place(f'{path}, model of "{name}"')) from None
-        if not isinstance(model, Model) or model.target != name or name not in {*document["actions"], STATE}:
+        if not isinstance(model, Model) or model.target != name or name not in document["actions"]:
             raise ModelError(f'the model of "{name}" is not one of an action of this policy.', place)
         read[name] = model
-    if {*read} - {STATE} != {*document["actions"]} or not all(_is_iterate(each) for each in history):
+    if {*read} != {*document["actions"]} or not all(_is_iterate(each) for each in history):
         raise ModelError("the models or the history do not fit the actions; the file is damaged.", place)
     return {name: document[name] for name in _GIVEN}, read, history
 

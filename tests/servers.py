@@ -68,6 +68,20 @@ def stop(folder: Path, mode: str = "immediate") -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def halt(folder: Path) -> None:
+    """End a server that ``start`` started, as a power failure does."""
+    programs = _programs()
+    assert programs is not None
+    _run(programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
+
+
+def resume(folder: Path) -> None:
+    """Start a server again that ``halt`` ended, at the same address."""
+    programs = _programs()
+    assert programs is not None
+    _run(programs / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "restart")
+
+
 def _run(program: Path, *words: object, check: bool = True) -> None:
     subprocess.run(
         [program, *map(str, words)],

@@ -26,7 +26,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup dbt demo docs picture record reference test quick lint house identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
+.PHONY: help setup dbt mlflow demo docs picture record reference test quick lint house identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
 
 help:
 	@echo 'make demo            who leaves a made-up shop? learn, evaluate, explain; installs only what that needs'
@@ -41,6 +41,7 @@ help:
 	@echo 'make record          write into the documents and the notebook what their commands print'
 	@echo 'make picture         draw the picture of a report in README.md; needs Chromium'
 	@echo 'make dbt             install dbt for the tests, in an environment of its own'
+	@echo 'make mlflow          install MLflow for the tests, in an environment of its own'
 	@echo 'make test-long       the property tests with 100,000 cases; 200 kills; 200 fits in one process'
 	@echo 'make test-oldest     some of the tests on the oldest allowed versions of all dependencies'
 	@echo 'make test-core       the package without extras, on every installed Python from 3.11 on'
@@ -77,6 +78,15 @@ $(DBT): tests/dbt.txt | $(BIN)/python
 	$(VENV)/dbt/bin/python -m pip install --quiet --disable-pip-version-check -r tests/dbt.txt
 	@touch $@
 
+# So has MLflow: it brings a hundred packages, which nothing else of ours may come to need.
+MLFLOW := $(VENV)/mlflow/.installed
+mlflow: $(MLFLOW)
+
+$(MLFLOW): tests/mlflow.txt | $(BIN)/python
+	$(BIN)/python -m venv --clear $(VENV)/mlflow
+	$(VENV)/mlflow/bin/python -m pip install --quiet --disable-pip-version-check -r tests/mlflow.txt
+	@touch $@
+
 demo: $(RUNTIME)
 	$(BIN)/hornbeam demo
 
@@ -98,7 +108,7 @@ record: $(DEV)
 
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-test: $(DEV) $(DBT) lint
+test: $(DEV) $(DBT) $(MLFLOW) lint
 	$(PYTEST)
 
 quick: $(DEV) lint

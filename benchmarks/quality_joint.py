@@ -263,7 +263,7 @@ def _facts_fold(data: str, number: int, targets: list[str]) -> Row:
     asked = {name: _labels(test, name)[0] for name in targets}
     world = world_of(joint.model_, test, asked, {})
     together = predict_together(world)
-    row["settled"] = str(together.guesses.convergence)
+    row["settled"] = str(together.inferred.convergence)
     for name in targets:
         keys, truth = _labels(test, name)
         found = _scores(together, name, keys, np.searchsorted(joint.classes_[name], truth))

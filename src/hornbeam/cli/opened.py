@@ -83,7 +83,7 @@ def load_for(
         raise SchemaError(
             f'the model predicts "{target}", which these tables do not have; name the data that it is for.'
         ) from None
-    # Inferred modes do not matter here: the model has its own types and modes.
+    # InferredLabels modes do not matter here: the model has its own types and modes.
     say(notice for notice in database.notices if notice != MODES_INFERRED)
     return database
 
@@ -175,7 +175,7 @@ def _open_joint(
     found = predict_together(world_of(model, database, {}, labels, counting.budget))
     say(found.notices)
     world, n_known = found.world, sum(int(each.things.known.sum()) for each in found.world.linked.values())
-    print_message(f"{found.guesses.convergence}; {n_known:,} labels are known")
+    print_message(f"{found.inferred.convergence}; {n_known:,} labels are known")
     opened = []
     for target in arities:
         given = examples_in(database, target.name).as_given()
@@ -184,7 +184,7 @@ def _open_joint(
         known = np.isin(things.places_of(keys), np.flatnonzero(things.known))
         note = (
             f"The labels are guessed together with those of linked things. The {int(known.sum()):,} examples "
-            f"whose labels are known are left out. {str(found.guesses.convergence).capitalize()}."
+            f"whose labels are known are left out. {str(found.inferred.convergence).capitalize()}."
         )
         examples = replace(given, keys=keys)
         opened.append(OpenedTarget(view_of(found, target.name), world.engine, examples, known, note))

@@ -152,7 +152,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         world = world_of(self.model_, self._database(database), asked, known)
         together = predict_together(world)
         warn(together.notices)
-        self.convergence_ = together.guesses.convergence
+        self.convergence_ = together.inferred.convergence
         return together
 
     def _named(self, pairs: Mapping[str, Any]) -> NamedEvidence:

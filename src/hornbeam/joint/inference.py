@@ -49,7 +49,7 @@ class Convergence(NamedTuple):
         )
 
 
-class Guesses(NamedTuple):
+class InferredLabels(NamedTuple):
     """The probability of each label of each thing, by target, and how they were found."""
 
     beliefs: dict[str, Floats]
@@ -58,7 +58,7 @@ class Guesses(NamedTuple):
     convergence: Convergence
 
 
-def mean_field(world: Mapping[str, LinkedThings], most_sweeps: int = MOST_SWEEPS) -> Guesses:
+def mean_field(world: Mapping[str, LinkedThings], most_sweeps: int = MOST_SWEEPS) -> InferredLabels:
     """Guess all unknown labels together; the start is what the separate models say.
 
     Targets whose neighbours are heard once keep the probabilities that follow from this start.
@@ -89,4 +89,4 @@ def mean_field(world: Mapping[str, LinkedThings], most_sweeps: int = MOST_SWEEPS
         elif straight <= -PATIENCE and step > SMALLEST_STEP:
             step, straight, damped = step / 2, 0, True
     beliefs = {name: with_evidence(each.things, chances[name]) for name, each in world.items()}
-    return Guesses(beliefs, chances, Convergence(sweeps, change, step, damped))
+    return InferredLabels(beliefs, chances, Convergence(sweeps, change, step, damped))

@@ -13,8 +13,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, plural
-from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, own_scores
-from hornbeam.joint.reach import chain_of
+from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, chain_of, own_scores
 from hornbeam.joint.surroundings import Surroundings, read_surroundings, surroundings_fields
 from hornbeam.joint.things import JointTarget, Things
 from hornbeam.joint.words import neighbours_text

@@ -21,7 +21,7 @@ from scipy import sparse
 from hornbeam.data.database import UNKNOWN, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.errors import InputError, plural
-from hornbeam.joint.reach import Sparse, chain_of, link_matrix, reach_of
+from hornbeam.joint.neighbours import Sparse, chain_of, link_matrix, reach_of
 from hornbeam.joint.things import JointTarget, Things
 from hornbeam.learning.losses.softmax import log_softmax
 from hornbeam.logic.clauses import Atom, Clause, atoms_of

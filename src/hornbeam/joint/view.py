@@ -129,7 +129,7 @@ class LabelView:
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each part adds to the log-odds of the label of each key; unknown keys have their own facts."""
-        linked, beliefs = self._linked, self.together.guesses.beliefs
+        linked, beliefs = self._linked, self.together.inferred.beliefs
         places = linked.things.places_of(keys)
         here = np.maximum(places, 0)
         reached = linked.linked[here] & (places >= 0)
@@ -174,7 +174,7 @@ class LabelView:
     def _words(self, values: TermValues, place: int) -> str:
         """What a term reads: the number or share with the label, else with the most frequent one."""
         others = self.together.world.linked[values.term.target].things.target
-        at = values.values(self.together.guesses.beliefs)[place]
+        at = values.values(self.together.inferred.beliefs)[place]
         same = others.classes and others.name == self.target
         column = self.label if same else int(at.argmax())
         text = others.label_text(column + values.first)
@@ -254,7 +254,7 @@ def _neighbours(
     for end, key in zip(
         shown.tolist(), database.names_of(values.term.target, others.keys[shown]), strict=True
     ):
-        chances = together.guesses.beliefs[values.term.target][end]
+        chances = together.inferred.beliefs[values.term.target][end]
         known = [title.get(each, str(each)) for title, each in zip(titles, key, strict=False)]
         found.append(
             {

@@ -10,7 +10,7 @@ import hornbeam as hb
 from citations import TOPICS, tables
 from hornbeam.data.build import build
 from hornbeam.joint.neighbours import Neighbours, Reaches, Term, term_values, with_evidence
-from hornbeam.joint.other_data import _chosen
+from hornbeam.joint.predict import _chosen
 from hornbeam.joint.things import JointTarget, KnownKeys, things_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema

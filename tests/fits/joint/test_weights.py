@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hornbeam as hb
-from hornbeam.joint.fitting.weights import Trained, fit_plain, fit_terms
+from hornbeam.joint.fitting.rounds import Trained, fit_plain, fit_terms
 from hornbeam.joint.neighbours import Term
 from hornbeam.joint.things import JointTarget
 from hornbeam.logic.parse import parse_clause

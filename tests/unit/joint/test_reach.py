@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hornbeam.data.build import build
 from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.joint.reach import chain_of, reach_of
+from hornbeam.joint.neighbours import chain_of, reach_of
 from hornbeam.joint.things import JointTarget, things_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema

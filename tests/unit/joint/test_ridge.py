@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hornbeam.joint.fitting import ridge
-from hornbeam.joint.fitting.ridge import RidgeTask, fit_ridge
+from hornbeam.joint.fitting import constant_weights
+from hornbeam.joint.fitting.constant_weights import RidgeTask, fit_ridge
 from hornbeam.joint.things import JointTarget
 
 CONSTANTS = 40
@@ -26,10 +26,10 @@ def task(classes, n_examples=30, seed=0, smooth=0.0):
 
 @pytest.mark.parametrize("classes", [("a", "b", "c"), ()])
 def test_examples_in_place_of_constants_have_the_same_weights(classes, monkeypatch):
-    monkeypatch.setattr(ridge, "SHAPES", ridge.SHAPES[:1])
-    monkeypatch.setattr(ridge, "PENALTIES", (3.0,))
+    monkeypatch.setattr(constant_weights, "SHAPES", constant_weights.SHAPES[:1])
+    monkeypatch.setattr(constant_weights, "PENALTIES", (3.0,))
     replaced = fit_ridge(task(classes))
-    monkeypatch.setattr(ridge, "MOST_EXAMPLES", 0)
+    monkeypatch.setattr(constant_weights, "MOST_EXAMPLES", 0)
     plain = fit_ridge(task(classes))
     for one, other in zip((replaced.every, *replaced.by_fold), (plain.every, *plain.by_fold), strict=True):
         assert one.bias == pytest.approx(other.bias, abs=1e-3)
@@ -52,8 +52,8 @@ def test_distances_that_tell_nothing_are_left_out():
 
 
 def test_a_model_of_a_fold_does_not_depend_on_labels_of_the_fold(monkeypatch):
-    monkeypatch.setattr(ridge, "SHAPES", ridge.SHAPES[:1])
-    monkeypatch.setattr(ridge, "PENALTIES", (3.0,))
+    monkeypatch.setattr(constant_weights, "SHAPES", constant_weights.SHAPES[:1])
+    monkeypatch.setattr(constant_weights, "PENALTIES", (3.0,))
     given = task(("a", "b", "c"), smooth=0.6)
     labels = given.labels.copy()
     inside = np.flatnonzero(given.folds == 2)

@@ -1,8 +1,9 @@
-"""Rounds of fitting: the values of terms for training examples as they will be at prediction, and weights.
+"""Fitting the weights of terms in rounds, judged by cross-validation on the training examples.
 
-The labels of some folds are hidden. What is hidden or unknown is guessed: in the first round by the own
-scores of neighbours, in the second by mean field with the weights of the first, which were fitted without the
-fold. The round with the lower held-out loss is kept.
+The labels of some folds are hidden, so that the values of terms are as they will be at prediction. What is
+hidden or unknown is inferred: in the first round from the own scores of neighbours, in the second by mean
+field with the weights of the first, which were fitted without the fold. The round with the lower held-out
+loss is kept.
 """
 
 from __future__ import annotations
@@ -19,14 +20,6 @@ from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.joint.fitting.separate import Part
 from hornbeam.joint.fitting.terms import choices, offered
-from hornbeam.joint.fitting.weights import (
-    FittedTerms,
-    Plain,
-    Trained,
-    fit_plain,
-    fit_terms,
-    penalties_of_pairs,
-)
 from hornbeam.joint.inference import mean_field
 from hornbeam.joint.neighbours import (
     LEAST_CHANCE,
@@ -35,11 +28,224 @@ from hornbeam.joint.neighbours import (
     Reaches,
     Term,
     TermValues,
+    TermWeights,
     linked,
     term_values,
     with_evidence,
 )
+from hornbeam.joint.things import JointTarget
 from hornbeam.learning.effects.examples.bagging import FOLDS
+from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax
+
+PENALTY = 1.0
+"""Penalty of the weight of the separate score, of biases, and of weights of the same label."""
+PAIRS = (100.0, 10.0)
+"""Penalties of the weights of pairs of labels to try, besides none of them where the same label has one."""
+PAIRS_OF_TRUTH = (100.0, 10.0, 1.0)
+MOST_CELLS = 20_000_000
+"""With more features, fewer examples are used."""
+
+
+class Trained(NamedTuple):
+    """Training examples of a target that reach others."""
+
+    target: JointTarget
+    fixed: Floats
+    """scores of the separate model, held out"""
+    labels: npt.NDArray[np.int64]
+    folds: npt.NDArray[np.int64]
+    alone: Floats
+    """held-out log-losses of the separate model"""
+    counts: Floats
+    """for how many examples each stands: models may be learned from a sample of the false ones"""
+
+
+class WeightSet(NamedTuple):
+    """The weight of the separate score, biases, and weights of terms."""
+
+    own: float
+    bias: tuple[float, ...]
+    terms: tuple[TermWeights, ...]
+
+
+class FittedTerms(NamedTuple):
+    """Weights of terms, and the held-out losses of the training examples without and with them."""
+
+    weights: WeightSet
+    by_fold: tuple[WeightSet, ...]
+    """the weights that were fitted without the examples of each fold"""
+    pairs: float | None
+    separate: Floats
+    """of the separate model"""
+    without: tuple[Floats, ...]
+    """of the model that gives the score beside the neighbours: as it is, with a weight and biases, and with
+    a weight alone"""
+    joint: Floats
+    counts: Floats
+    plain: WeightSet
+    """a weight of the own score alone"""
+
+    @property
+    def loss(self) -> float:
+        return self._mean(self.joint)
+
+    @property
+    def alone(self) -> float:
+        """The loss of the separate model."""
+        return self._mean(self.separate)
+
+    @property
+    def gains(self) -> bool:
+        """Whether the held-out loss is lower with neighbours than without them, by a standard error.
+
+        Without neighbours, the score beside them may have a weight and a bias too: what these alone gain is
+        no reason to hear neighbours.
+        """
+        return self._lower(self.joint, min(self.without, key=self._mean))
+
+    @property
+    def plain_loss(self) -> float:
+        """The loss of the own score with a weight, without terms."""
+        return self._mean(self.without[2])
+
+    @property
+    def plain_gains(self) -> bool:
+        """Whether it is lower than that of the separate model.
+
+        No standard error is asked for: neither model is the simpler one, and of few examples it is so large
+        that the worse one would often be kept.
+        """
+        return self.plain_loss < self.alone
+
+    def _lower(self, losses: Floats, others: Floats) -> bool:
+        gained = others - losses
+        mean = self._mean(gained)
+        error = np.sqrt(((self.counts * (gained - mean)) ** 2).sum()) / self.counts.sum()
+        return bool(mean > error)
+
+    def _mean(self, losses: Floats) -> float:
+        return float(np.average(losses, weights=self.counts))
+
+
+def penalties_of_pairs(target: JointTarget) -> tuple[float | None, ...]:
+    """The penalties of pairs to try; None for no weights of pairs."""
+    return (None, *PAIRS) if target.classes else PAIRS_OF_TRUTH
+
+
+class Plain(NamedTuple):
+    """The model that gives the score beside the neighbours, without them: its weight and held-out losses."""
+
+    weights: WeightSet
+    losses: tuple[Floats, ...]
+    """as it is, with a weight and biases, and with a weight alone"""
+
+
+def fit_plain(trained: Trained) -> Plain:
+    """The own scores without terms; the same beside all sets of terms."""
+    shape = _Shape(trained.target, (), (), None)
+    features, penalties = shape.features(trained.fixed, ()), shape.penalties()
+    design = LabelDesign(trained.fixed, features, trained.labels, trained.counts)
+    beside = design.losses(np.zeros(len(penalties)))
+    calibrated = _fitted(design, penalties, trained.folds)
+    weighted = _fitted(design._replace(features=features[:, :, :1]), penalties[:1], trained.folds)
+    weights = WeightSet(_rounded(float(weighted.weights[0])), (0.0,) * shape.free, ())
+    return Plain(weights, (beside, calibrated.losses, weighted.losses))
+
+
+def fit_terms(
+    trained: Trained, plain: Plain, terms: Sequence[Term], values: Sequence[Floats], pairs: float | None
+) -> FittedTerms:
+    """The weights of terms, given their values for the training examples."""
+    scales = [float(np.sqrt(np.mean(each**2))) or 1.0 for each in values]
+    shape = _Shape(trained.target, terms, [each.shape[1] for each in values], pairs)
+    scaled = [each / scale for each, scale in zip(values, scales, strict=True)]
+    features = shape.features(trained.fixed, scaled)
+    design = LabelDesign(trained.fixed, features, trained.labels, trained.counts)
+    fitted = _fitted(design, shape.penalties(), trained.folds)
+    return FittedTerms(
+        shape.unpacked(fitted.weights, scales),
+        tuple(shape.unpacked(of_fold, scales) for of_fold in fitted.by_fold),
+        pairs,
+        trained.alone,
+        plain.losses,
+        fitted.losses,
+        trained.counts,
+        plain.weights,
+    )
+
+
+class _Fitted(NamedTuple):
+    """Weights fitted to all examples and without each fold, and the held-out losses."""
+
+    weights: Floats
+    by_fold: list[Floats]
+    losses: Floats
+
+
+def _fitted(design: LabelDesign, penalties: Floats, folds: npt.NDArray[np.int64]) -> _Fitted:
+    few = max(1, MOST_CELLS // max(1, design.features[0].size)) if len(design.features) else 1
+    used = np.arange(len(folds)) % (len(folds) // few + 1) == 0
+    weights = fit_softmax(design.at(used), penalties)
+    losses = np.zeros(len(folds))
+    by_fold = []
+    for fold in range(FOLDS):
+        inside, outside = (folds != fold) & used, folds == fold
+        by_fold.append(fit_softmax(design.at(inside), penalties, weights))
+        if outside.any():
+            losses[outside] = design.at(outside).losses(by_fold[-1])
+    return _Fitted(weights, by_fold, losses)
+
+
+class _Shape:
+    """Where each weight is in a vector: own, biases, then the weights of each term."""
+
+    def __init__(
+        self, target: JointTarget, terms: Sequence[Term], widths: Sequence[int], pairs: float | None
+    ) -> None:
+        self.free = target.columns
+        self.widths = widths
+        self.penalty = PAIRS[-1] if pairs is None else pairs
+        self.same = [bool(target.classes) and term.target == target.name for term in terms]
+        self.pairs = [pairs is not None or not same for same in self.same]
+
+    def features(self, fixed: Floats, values: Sequence[Floats]) -> Floats:
+        """For each example and free label, what each weight multiplies."""
+        n_examples, free = len(fixed), self.free
+        parts = [fixed[:, -free:, None], np.broadcast_to(np.eye(free), (n_examples, free, free))]
+        for values_of_term, same, pairs in zip(values, self.same, self.pairs, strict=True):
+            if same:
+                parts.append(values_of_term[:, :, None])
+            if pairs:
+                crossed = np.einsum("nc,fg->nfcg", values_of_term, np.eye(free))
+                parts.append(crossed.reshape(n_examples, free, -1))
+        return np.concatenate(parts, axis=2)
+
+    def penalties(self) -> Floats:
+        result = [PENALTY] * (1 + self.free)
+        for width, same, pairs in zip(self.widths, self.same, self.pairs, strict=True):
+            result += [PENALTY] * same + [self.penalty] * (pairs * width * self.free)
+        return np.array(result)
+
+    def unpacked(self, weights: Floats, scales: Sequence[float]) -> WeightSet:
+        """The weights by what they are for, rounded, and without the scales of the values."""
+        remaining = iter(weights.tolist())
+        own = _rounded(next(remaining))
+        bias = tuple(_rounded(next(remaining)) for _ in range(self.free))
+        terms = []
+        for width, same, pairs, scale in zip(self.widths, self.same, self.pairs, scales, strict=True):
+            same_weight = _rounded(next(remaining) / scale) if same else 0.0
+            rows = [
+                tuple(_rounded(next(remaining) / scale) for _ in range(self.free))
+                for _ in range(width if pairs else 0)
+            ]
+            terms.append(TermWeights(same_weight, tuple(rows)))
+        return WeightSet(own, bias, tuple(terms))
+
+
+def _rounded(weight: float) -> float:
+    """Rounded to 9 significant digits: the last digits of sums may differ between machines."""
+    return float(f"{weight:.9g}")
+
 
 MOST, FEW, FEWER, NONE = FOLDS - 1, 1, 0.2, 0
 """How many folds of training labels are known while weights are fitted for the others."""
@@ -47,7 +253,7 @@ FEWEST = 20
 """With fewer linked training examples there are no terms."""
 
 
-class _Heard(NamedTuple):
+class _OfExamples(NamedTuple):
     """The values of a term for each training example, and how many neighbours they are made of."""
 
     values: Floats
@@ -66,7 +272,9 @@ class _LinkedExamples(NamedTuple):
     trained: Trained
     plain: Plain
 
-    def fit(self, terms: tuple[Term, ...], values: Mapping[Term, _Heard], pairs: float | None) -> _Chosen:
+    def fit(
+        self, terms: tuple[Term, ...], values: Mapping[Term, _OfExamples], pairs: float | None
+    ) -> _Chosen:
         of_terms = [values[term].values[self.rows] for term in terms]
         return _Chosen(terms, fit_terms(self.trained, self.plain, terms, of_terms, pairs))
 
@@ -160,13 +368,15 @@ class RoundTraining:
     def _is_around(self, name: str) -> bool:
         return self.parts[name].own.around is not None
 
-    def _values(self, shown: float, chosen: Mapping[str, _Chosen], only_known: bool) -> dict[Term, _Heard]:
+    def _values(
+        self, shown: float, chosen: Mapping[str, _Chosen], only_known: bool
+    ) -> dict[Term, _OfExamples]:
         """The values of terms for each training example, with its own label hidden.
 
         Labels are guessed with weights that were fitted without the fold.
         """
         wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
-        values: dict[Term, _Heard] = {}
+        values: dict[Term, _OfExamples] = {}
         for fold in range(FOLDS):
             world = self._world(fold, shown, chosen)
             if chosen:
@@ -181,7 +391,7 @@ class RoundTraining:
                     at = at.hearing(world[term.target].things.known)
                 every = at.values(beliefs)
                 if term not in values:
-                    values[term] = _Heard(np.zeros_like(every), np.zeros_like(at.totals))
+                    values[term] = _OfExamples(np.zeros_like(every), np.zeros_like(at.totals))
                 values[term].values[rows] = every[rows]
                 values[term].totals[rows] = at.totals[rows]
         return values
@@ -206,7 +416,7 @@ class RoundTraining:
             world[name] = LinkedThings(things, scores, own, tuple(self.cached[term] for term in terms))
         return world
 
-    def _chosen(self, name: str, values: Mapping[Term, _Heard]) -> _Chosen | None:
+    def _chosen(self, name: str, values: Mapping[Term, _OfExamples]) -> _Chosen | None:
         """The set of terms, and the penalty of pairs, with the least held-out loss."""
         examples = self._examples(name, values) if self.offers[name] else None
         if examples is None:
@@ -216,11 +426,11 @@ class RoundTraining:
         rivals = [examples.fit(best.terms, values, penalty) for penalty in others]
         return min((best, *rivals), key=_loss)
 
-    def _again(self, name: str, before: _Chosen, values: Mapping[Term, _Heard]) -> _Chosen:
+    def _again(self, name: str, before: _Chosen, values: Mapping[Term, _OfExamples]) -> _Chosen:
         examples = self._examples(name, values)
         return before if examples is None else examples.fit(before.terms, values, before.fitted.pairs)
 
-    def _examples(self, name: str, values: Mapping[Term, _Heard]) -> _LinkedExamples | None:
+    def _examples(self, name: str, values: Mapping[Term, _OfExamples]) -> _LinkedExamples | None:
         """The training examples of a target that any term links; None if they are too few."""
         part = self.parts[name]
         # All sets of terms are compared on the same examples: those that any term links.

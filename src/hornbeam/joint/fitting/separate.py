@@ -124,12 +124,12 @@ def parts_of(engine: Engine, task: JointTask, fits: Separate, options: EffectOpt
     hashes = example_hashes(engine, target.name, evidence.keys, options)
     counts = _counts(engine, task, options)
 
-    def said(fit: AnyFit) -> _Said:
+    def predicted(fit: AnyFit) -> _Predicted:
         of_all = label_chances(target, fit.model, engine, things.keys)
-        return _Said(of_all, _held_out(target, fit, len(places)))
+        return _Predicted(of_all, _held_out(target, fit, len(places)))
 
-    def part(*by_models: _Said) -> Part:
-        held = [each.held for each in by_models]
+    def part(*by_models: _Predicted) -> Part:
+        held = [each.held_out for each in by_models]
         known = (places >= 0) & ~np.isnan(np.column_stack(held)).any(axis=1)
         chances = [each.of_all.copy() for each in by_models]
         for of_all, of_examples in zip(chances, held, strict=True):
@@ -140,16 +140,16 @@ def parts_of(engine: Engine, task: JointTask, fits: Separate, options: EffectOpt
         draws[places[known]] = shares(hashes, -2)[known]
         return Part(things, own_scores(target, chances[0], chances[-1]), folds, draws, counts)
 
-    ordinary = said(fits.ordinary)
-    inner = ordinary if fits.inner is fits.ordinary else said(fits.inner)
+    ordinary = predicted(fits.ordinary)
+    inner = ordinary if fits.inner is fits.ordinary else predicted(fits.inner)
     return Parts(part(ordinary, inner), part(ordinary))
 
 
-class _Said(NamedTuple):
+class _Predicted(NamedTuple):
     """The probabilities of labels by a model: of all things, and held-out ones of the training examples."""
 
     of_all: Floats
-    held: Floats
+    held_out: Floats
 
 
 def _counts(engine: Engine, task: JointTask, options: EffectOptions) -> Floats:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hornbeam.data.database import Database
-from hornbeam.joint.neighbours import READINGS, SHARE, Term
-from hornbeam.joint.reach import chain_of
+from hornbeam.joint.neighbours import READINGS, SHARE, Term, chain_of
 from hornbeam.joint.things import JointTarget
 from hornbeam.learning.effects.links import THING, Path, PathFinder, Vocabulary
 from hornbeam.logic.clauses import Atom, Clause, head_atom, rename_atom, variables

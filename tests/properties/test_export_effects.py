@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, tally_cases
 from hornbeam.data.database import Codes, Database
-from hornbeam.data.numbers import AT_CUTOFF, CutoffRule, Floats
+from hornbeam.data.numbers import AT_CUTOFF, CutoffRule, Floats, TimeColumn
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import OptionError
@@ -87,13 +87,14 @@ def test_the_query_gives_the_models_probabilities(
     learned = Model(TARGET, database.schema, 0.3, (), options, effects=tuple(fitted))
     cutoffs = database.real_cutoffs_of(TARGET, keys)
     examples = _names(database, keys)
+    keyed = _keyed(database) if data.draw(st.booleans()) else {}
     try:
-        query = learned.sql(system, *_places(database, cutoffs is not None))
+        query = learned.sql(system, *_places(database, cutoffs is not None, keyed))
     except OptionError as error:
         assert system == "sqlite" and "SQLite has no type for times" in str(error)
         return
     with opened(system) as run:
-        _make_tables(run, system, database, examples, cutoffs)
+        _make_tables(run, system, database, examples, cutoffs, keyed)
         rows = run(query)
     ends = [None] * len(keys) if cutoffs is None else cutoffs.tolist()
     expected = dict(
@@ -149,12 +150,30 @@ def _under(case: TallyCase, at_cutoff: str) -> tuple[Database, Codes]:
     return database, with_cutoffs(database, plain, cutoffs)
 
 
-def _places(database: Database, cutoffs: bool) -> tuple[dict, tuple]:
-    tables = {
-        predicate: (f"t_{predicate}", [f"c{n}" for n in range(len(types))], None, time)
-        for predicate, types in database.schema.predicates.items()
-        for time in ["day" if predicate in database.times else None]
-    }
+def _keyed(database: Database) -> dict[str, str]:
+    """The table of each predicate that can be a column of a table with a row for each thing."""
+    schema = database.schema
+    tables = {}
+    for predicate, types in schema.predicates.items():
+        relation = database.relations.get(predicate)
+        things = [] if relation is None else relation.columns[0].tolist()
+        if len(types) <= 2 and types[0] not in schema.numeric and len(set(things)) == len(things):
+            tables[predicate] = f"all_{types[0]}"
+    return tables
+
+
+def _places(database: Database, cutoffs: bool, keyed: dict[str, str]) -> tuple[dict, tuple]:
+    tables: dict[str, tuple] = {}
+    for predicate, types in database.schema.predicates.items():
+        is_timed = predicate in database.times
+        if predicate not in keyed:
+            columns = [f"c{n}" for n in range(len(types))]
+            tables[predicate] = (f"t_{predicate}", columns, None, "day" if is_timed else None)
+            continue
+        columns = ["thing", predicate][: len(types)]
+        time = (TimeColumn(f"day_{predicate}"),) if is_timed else None
+        flag = predicate if len(types) == 1 else None
+        tables[predicate] = (keyed[predicate], columns, flag, time, [], ["thing"])
     keys = [f"key{n}" for n in range(database.schema.arity(TARGET))]
     return tables, ("asked", keys, None, "upto" if cutoffs else None)
 
@@ -171,10 +190,15 @@ def _make_tables(
     database: Database,
     examples: list[tuple[str, ...]],
     cutoffs: Floats | None,
+    keyed: dict[str, str],
 ) -> None:
     schema, types = database.schema, TYPES[system]
     kind = str(database.origin.get("times", NUMBER))
+    for table in sorted(set(keyed.values())):
+        _make_things(run, system, database, table, [name for name in keyed if keyed[name] == table])
     for predicate, names in schema.predicates.items():
+        if predicate in keyed:
+            continue
         relation = database.relations.get(predicate)
         columns = [] if relation is None else relation.columns
         values = [
@@ -195,6 +219,34 @@ def _make_tables(
         _make(run, "asked", declared, [(*key, text) for key, text in zip(examples, texts, strict=True)])
     else:
         _make(run, "asked", declared, examples)
+
+
+def _make_things(
+    run: Callable[[str], Rows], system: str, database: Database, table: str, predicates: list[str]
+) -> None:
+    """A table with a row for each thing of a type, and a column for each of some predicates."""
+    schema, types = database.schema, TYPES[system]
+    kind = str(database.origin.get("times", NUMBER))
+    things = database.population(schema.types_of(predicates[0])[0]).names
+    rows: list[list[str | None]] = [[name] for name in things]
+    declared = ["thing TEXT"]
+    for predicate in predicates:
+        own = schema.types_of(predicate)
+        relation = database.relations.get(predicate)
+        codes = [] if relation is None else relation.columns[0].tolist()
+        values: list[str] = ["1"] * len(codes)
+        if len(own) == 2 and relation is not None:
+            values = list(map(str, database.population(own[1]).decode(relation.columns[1])))
+        found = dict(zip(codes, values, strict=True))
+        declared.append(f"{predicate} {types[schema.numeric.get(own[1])] if len(own) == 2 else 'INTEGER'}")
+        for code, row in enumerate(rows):
+            row.append(found.get(code))
+        if predicate in database.times:
+            times = dict(zip(codes, database.times[predicate].tolist(), strict=True))
+            declared.append(f"day_{predicate} {types[kind]}")
+            for code, row in enumerate(rows):
+                row.append(_text(times[code], kind) if code in times else None)
+    _make(run, table, declared, [tuple(row) for row in rows])
 
 
 def _make(run: Callable[[str], Rows], name: str, declared: list[str], rows: list[tuple]) -> None:

@@ -2,7 +2,7 @@
 
 A feature is a number that the groundings of a body give for an example. ``docs/effects.md`` defines them. How
 an engine computes the measure of a row is in ``engines/features/values`` for facts in memory, and in
-``engines/export/measures`` for SQL; what it is, in plain Python, is at the end of this module.
+``engines/export/effects`` for SQL; what it is, in plain Python, is at the end of this module.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _column(name: str, description: str, quoted: bool = False) -> Iterator[str]:
 
 def _descriptions(model: Model, scored: ScoringModel) -> Iterator[tuple[str, str]]:
     """The columns with counts of clauses and values of effects, and what they mean."""
-    from hornbeam.engines.export.paths import adds_nothing
+    from hornbeam.engines.export.effects import adds_nothing
 
     for number, clause in enumerate(scored.clauses, start=1):
         if not clause.weighs_anything:

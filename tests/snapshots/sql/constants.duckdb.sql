@@ -8,32 +8,16 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+    AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), facts_job AS (
   SELECT DISTINCT
     f."arg1" AS c0,
     f."arg2" AS c1
   FROM "job" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+    AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), clause_counts AS (
   SELECT
     b.k0
@@ -54,9 +38,7 @@ WITH example_keys AS (
   SELECT
     c.k0,
     SUM(
-      CAST(w.weight AS DOUBLE) * LN(
-        1.0 + CASE WHEN CAST(c.n0 AS DOUBLE) < 0.0 THEN 0.0 ELSE CAST(c.n0 AS DOUBLE) END
-      )
+      CAST(w.weight AS DOUBLE) * LN(1.0 + CASE WHEN CAST(c.n0 AS DOUBLE) < 0.0 THEN 0.0 ELSE CAST(c.n0 AS DOUBLE) END)
     ) AS total
   FROM (
     SELECT

@@ -9,13 +9,11 @@ WITH example_keys AS (
   FROM "job" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
-      THEN 'NaN'
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
     AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) ~ '^(real|double precision|numeric)$'
-      THEN 'NaN'
+      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
 ), facts_friends AS (
@@ -25,13 +23,11 @@ WITH example_keys AS (
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
-      THEN 'NaN'
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
     AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) ~ '^(real|double precision|numeric)$'
-      THEN 'NaN'
+      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
 ), facts_smokes AS (
@@ -40,8 +36,7 @@ WITH example_keys AS (
   FROM "smokes" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
-      THEN 'NaN'
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
 ), message_1 AS (

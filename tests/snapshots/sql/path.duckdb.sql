@@ -9,16 +9,8 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+    AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), bindings_1 AS (
   SELECT DISTINCT
     k0 AS k0,

@@ -8,42 +8,22 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "job" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+    AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), facts_friends AS (
   SELECT DISTINCT
     f."arg1" AS c0,
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+    AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), facts_smokes AS (
   SELECT DISTINCT
     f."arg1" AS c0
   FROM "smokes" AS f
   WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
-      THEN 'nan'
-      ELSE ''
-    END
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), message_1 AS (
   /* for each A: job(A,clerk) */
   SELECT

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hornbeam.engines.export.measures import NEEDED
+from hornbeam.engines.export.effects import NEEDED
 from hornbeam.engines.features.values import OF_GROUNDINGS, OF_VALUES
 from hornbeam.logic.effects import Curve, Effect
 from hornbeam.logic.english.clauses import text_of

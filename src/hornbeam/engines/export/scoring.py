@@ -34,6 +34,7 @@ from hornbeam.engines.export.clause_queries import (
     message_query,
     projection_query,
 )
+from hornbeam.engines.export.effects import EffectQueries, adds_nothing, level_of
 from hornbeam.engines.export.features import (
     double,
     feature_value,
@@ -44,7 +45,6 @@ from hornbeam.engines.export.features import (
     weighted_sum,
     weights_query,
 )
-from hornbeam.engines.export.paths import EffectQueries, adds_nothing, level_of
 from hornbeam.engines.export.user_tables import (
     FreeNames,
     NamedQuery,
@@ -231,30 +231,20 @@ class _ScoringQuery:
 
     def text(self) -> str:
         """The text of the whole query."""
-        timed = self._facts.timed()
-        counted = [weighted for weighted in self._clauses.values() if weighted.each is None]
-        clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
-        plans = [formula(clause, self._model.schema, timed) for clause in clauses]
-        tables = Tables(self._message_tables, self._guards, self._population)
-        messages = list(self._messages(plans, tables))
-        keys = [f"k{number}" for number in range(self._width)]
-        head = tuple(range(self._width))
-        bindings = HeadBindingTable(self._keys, head, tuple(keys))
-        query = counts_query(self._facts, plans, bindings, tables)
-        counts = NamedQuery(self._names.take("clause_counts"), query)
-        sums = list(self._sums(timed))
-        features = NamedQuery(self._names.take("clause_features"), self._features(counts.name))
+        counted = [*self._counted_clauses()] if self._clauses else []
+        base = counted[-1].name if counted else self._keys
+        arity = self._arity
         effects = EffectQueries(
-            [*self._effects.values()], self._facts, self._names, self._dialect, self._keys
+            [*self._effects.values()], self._facts, arity, self._names, self._dialect, self._keys
         )
-        values = [*effects.with_values(features.name, self._width, [*self._effects])]
-        last = values[-1] if values else features
-        scores = NamedQuery(self._names.take("example_scores"), self._scores(last.name))
+        values = [*effects.with_values(base, [*self._effects])]
+        last = values[-1].name if values else base
+        scores = NamedQuery(self._names.take("example_scores"), self._scores(last))
         of_choices = [self._choices(scores.name)] if self._model.choice is not None else []
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
         facts = self._facts.queries()
-        expressions = [*self._joined, examples, *facts, *populations, *messages, counts, *sums, features]
+        expressions = [*self._joined, examples, *facts, *populations, *counted]
         expressions += [*effects.queries(), *values, scores, *of_choices]
         query = self._result(expressions[-1].name)
         for name, expression, comment in expressions:
@@ -262,6 +252,22 @@ class _ScoringQuery:
                 expression.add_comments([comment_of(comment)])
             query = query.with_(name, as_=expression, copy=False)
         return self._dialect.text(query, pretty=True) + "\n"
+
+    def _counted_clauses(self) -> Iterator[NamedQuery]:
+        """The counts of clauses, and last the examples with what is weighted."""
+        timed = self._facts.timed()
+        counted = [weighted for weighted in self._clauses.values() if weighted.each is None]
+        clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
+        plans = [formula(clause, self._model.schema, timed) for clause in clauses]
+        tables = Tables(self._message_tables, self._guards, self._population)
+        yield from self._messages(plans, tables)
+        keys = [f"k{number}" for number in range(self._width)]
+        bindings = HeadBindingTable(self._keys, tuple(range(self._width)), tuple(keys))
+        query = counts_query(self._facts, plans, bindings, tables)
+        counts = NamedQuery(self._names.take("clause_counts"), query)
+        yield counts
+        yield from self._sums(timed)
+        yield NamedQuery(self._names.take("clause_features"), self._features(counts.name))
 
     def _key_columns(self) -> exp.Select:
         columns = self._examples.expressions("e")

@@ -47,10 +47,12 @@ class FreeNames:
         self._taken = {name[-1].lower() for table in tables for name in table.names()}
 
     def take(self, word: str) -> str:
-        while word in self._taken:
-            word += "_"
-        self._taken.add(word)
-        return word
+        name, number = word, 1
+        while name in self._taken:
+            number += 1
+            name = f"{word}_{number}"
+        self._taken.add(name)
+        return name
 
 
 def joined_tables(
@@ -105,8 +107,6 @@ class UserFacts:
         self._tables = tables
         self._free_names = free_names
         self._names: dict[str, str] = {}
-        self._with_time: set[str] = set()
-        """predicates whose times a query needs even if examples have no cut-offs"""
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 columns = plural(len(table.columns), "column")
@@ -114,6 +114,14 @@ class UserFacts:
                     f'table {".".join(table.name)} has {columns} for "{predicate}", '
                     f"which takes {plural(schema.arity(predicate), 'argument')}; name one column for each."
                 )
+
+    def table(self, predicate: str) -> SqlTable:
+        """The table of a predicate."""
+        return self._tables[predicate]
+
+    def as_number(self, moment: exp.Expr) -> exp.Expr:
+        """A time as a number: microseconds if times are dates."""
+        return self.values.microseconds(moment) if self.times.kind == DATE else moment
 
     def relation(self, predicate: str) -> SqlRelation:
         columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
@@ -127,14 +135,6 @@ class UserFacts:
     def has_time(self, predicate: str) -> bool:
         """Whether the facts of a predicate have times."""
         return self.times.kind is not None and bool(self._tables[predicate].times)
-
-    def relation_with_time(self, predicate: str) -> SqlRelation:
-        """The facts of a predicate with their times, if they have any."""
-        if not self.has_time(predicate):
-            return self.relation(predicate)
-        self.values.check_times()
-        self._with_time.add(predicate)
-        return self.relation(predicate)._replace(time="since")
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         # The query of the facts has made the time a value that compares with cut-offs.
@@ -186,7 +186,7 @@ class UserFacts:
             keys = exp.select(column(key, "k")).from_(SqlTable(other, ()).expression("k"))
             conditions.append(exp.In(this=column(name, "f"), query=keys.subquery()))
         select = exp.select(*named).from_(table.expression("f")).where(*conditions)
-        if predicate not in self.timed() | self._with_time:
+        if predicate not in self.timed():
             return select.distinct()
         kind = self.times.kind
         assert kind is not None

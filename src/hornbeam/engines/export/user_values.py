@@ -80,6 +80,10 @@ class UserValues:
         """The value of a numeric column of a kind, a number or a date."""
         return self.moment(value) if kind == DATE else self.number(value)
 
+    def clean(self, value: exp.Expr, kind: str) -> exp.Expr:
+        """The value of a numeric column of a kind; NULL if it is missing."""
+        return self.of_kind(value, kind)
+
     def compared(self, value: exp.Expr, operator: str, threshold: Value) -> exp.Expr:
         """The condition that a value of a numeric column is on one side of a threshold."""
         side = exp.GTE if operator == AT_LEAST else exp.LT
@@ -142,9 +146,6 @@ class UserValues:
 class _Typed(UserValues, ABC):
     """A system that tells the type of a column."""
 
-    _nan: str | None = None
-    """the text of a number that is none, if columns can hold it"""
-
     @abstractmethod
     def is_real(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is a number that is not of an integer type."""
@@ -165,10 +166,14 @@ class _Typed(UserValues, ABC):
 
     def is_present(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is neither NULL nor empty text nor NaN."""
-        missing: exp.Expr = exp.Literal.string("")
-        if self._nan is not None:
-            missing = _case([(self.is_real(value), exp.Literal.string(self._nan))], missing)
-        return exp.NEQ(this=text(value), expression=missing)
+        return exp.NEQ(this=text(value), expression=self._missing(value))
+
+    def _missing(self, value: exp.Expr) -> exp.Expr:
+        """The text of a missing value that is not NULL."""
+        return exp.Literal.string("")
+
+    def clean(self, value: exp.Expr, kind: str) -> exp.Expr:
+        return exp.Case(ifs=[exp.If(this=self.is_present(value.copy()), true=self.of_kind(value, kind))])
 
     def is_set(self, value: exp.Expr) -> exp.Expr:
         lower = exp.Lower(this=text(value))
@@ -208,6 +213,7 @@ class _DuckDB(_Typed):
     """DuckDB: ``typeof`` tells the type of a column."""
 
     _nan = "nan"
+    _with_nan: tuple[str, ...] = ("FLOAT", "DOUBLE")
     _reals, _inexact = "^(FLOAT|DOUBLE|DECIMAL.*)$", "^(FLOAT|DECIMAL.*)$"
     _moments = "^(DATE|TIMESTAMP.*)$"
 
@@ -226,6 +232,13 @@ class _DuckDB(_Typed):
         # Through text, as for tables that are loaded: the 32-bit float 0.7 is 0.7, not 0.699999988079071.
         return _case([(self._is_of(value, self._inexact), read_number(value))], super().number(value.copy()))
 
+    def clean(self, value: exp.Expr, kind: str) -> exp.Expr:
+        if kind == DATE:
+            return super().clean(value, kind)
+        # Through text, as in ``number``, which says what is missing, too.
+        nothing = exp.Literal.string(self._nan)
+        return exp.Nullif(this=read_number(value), expression=nothing)
+
     def moment(self, value: exp.Expr) -> exp.Expr:
         written = self._moment_text(value)
         zoned = exp.RegexpLike(this=written, expression=exp.Literal.string(_ZONED))
@@ -242,6 +255,10 @@ class _DuckDB(_Typed):
     def _is_of(self, value: exp.Expr, pattern: str) -> exp.Expr:
         return exp.RegexpLike(this=self._type_of(value), expression=exp.Literal.string(pattern))
 
+    def _missing(self, value: exp.Expr) -> exp.Expr:
+        has_nan = _is_one_of(self._type_of(value), self._with_nan)
+        return _case([(has_nan, exp.Literal.string(self._nan))], super()._missing(value))
+
     def _type_of(self, value: exp.Expr) -> exp.Expr:
         """The name of the type of a column."""
         return exp.Anonymous(this="typeof", expressions=[value.copy()])
@@ -251,11 +268,20 @@ class _Postgres(_DuckDB):
     """PostgreSQL: ``pg_typeof`` tells the type of a column."""
 
     _nan = "NaN"
+    _with_nan = ("real", "double precision", "numeric")
     _reals, _inexact = "^(real|double precision|numeric)$", "^(real|numeric)$"
     _moments = "^(date|timestamp.*)$"
 
     def _type_of(self, value: exp.Expr) -> exp.Expr:
         return text(exp.Anonymous(this="pg_typeof", expressions=[value.copy()]))
+
+    def clean(self, value: exp.Expr, kind: str) -> exp.Expr:
+        if kind == DATE:
+            return super().clean(value, kind)
+        known = text(value)
+        for nothing in ("", self._nan):
+            known = exp.Nullif(this=known, expression=exp.Literal.string(nothing))
+        return exp.cast(known, "DOUBLE")
 
     def _moment_text(self, value: exp.Expr) -> exp.Expr:
         # JSON has ISO dates, whatever the date style of the session.
@@ -283,6 +309,10 @@ class _SQLite(_Typed):
     def moment_of(self, text: str) -> exp.Expr:
         self.check_times()
         return super().moment_of(text)
+
+    def clean(self, value: exp.Expr, kind: str) -> exp.Expr:
+        known = exp.Nullif(this=value, expression=exp.Literal.string(""))
+        return self.of_kind(known, kind)
 
     def is_real(self, value: exp.Expr) -> exp.Expr:
         kind = exp.Anonymous(this="typeof", expressions=[value.copy()])

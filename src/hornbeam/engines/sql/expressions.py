@@ -6,20 +6,25 @@ tree; SQL is never concatenated by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
+import sqlglot
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import TimeColumn
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import AT_LEAST, Value
 from hornbeam.logic.schema import DATE, NUMBER, Schema
+
+WIDTH = 110
+"""About how wide lines of printed queries are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,29 @@ class Dialect:
 
     def text(self, tree: exp.Expr, pretty: bool = False) -> str:
         """The tree as SQL in this dialect. Without ``pretty`` the tree is not copied and may be modified."""
-        return tree.sql(dialect=self.name, pretty=pretty, comments=pretty, copy=pretty)
+        if not pretty:
+            return tree.sql(dialect=self.name, comments=False, copy=False)
+        return _printer(self.name)(dialect=self.name, pretty=True, max_text_width=WIDTH).generate(tree)
+
+
+@lru_cache(maxsize=64)
+def _printer(dialect: str) -> Callable[..., Generator]:
+    """The generator of a dialect, with a line for each branch of a CASE that has short ones."""
+    base = sqlglot.Dialect.get_or_raise(dialect).generator_class
+
+    class Printer(base):  # type: ignore[misc, valid-type]
+        def case_sql(self, expression: exp.Case) -> str:
+            branches = [
+                f"WHEN {self.sql(e, 'this')} THEN {self.sql(e, 'true')}" for e in expression.args["ifs"]
+            ]
+            default = self.sql(expression, "default")
+            lines = ["CASE", *branches, *([f"ELSE {default}"] if default else []), "END"]
+            is_long = any("\n" in line or len(line) > WIDTH for line in lines)
+            if is_long or sum(map(len, lines)) < WIDTH - len(lines):
+                return str(super().case_sql(expression))
+            return str(self.indent("\n".join(lines), skip_first=True, skip_last=True))
+
+    return Printer
 
 
 @lru_cache(maxsize=1024)
@@ -104,6 +131,8 @@ class SqlTable(NamedTuple):
     """columns whose values are known to be keys of the table of their type"""
     keys: tuple[tuple[str, tuple[str, ...], str], ...] = ()
     """columns whose values must be keys to make a fact, each with the table and column of these keys"""
+    called: str = ""
+    """the word for the table, if its name is not one"""
 
     @classmethod
     def of(
@@ -113,6 +142,7 @@ class SqlTable(NamedTuple):
         true: str | None = None,
         time: str | tuple[TimeColumn, ...] | None = None,
         keys: Sequence[tuple[str, str | Sequence[str], str]] = (),
+        unique: Sequence[str] = (),
     ) -> SqlTable:
         """A table from its name: a text with dots between the parts, or a sequence of the parts.
 
@@ -120,14 +150,18 @@ class SqlTable(NamedTuple):
         ('social', 'friends')
         """
         known = tuple((column, _parts(table), key) for column, table, key in keys)
-        if isinstance(time, tuple):
-            return cls(_parts(name), tuple(columns), true, since=time, keys=known)
-        return cls(_parts(name), tuple(columns), true, time, keys=known)
+        table = cls(_parts(name), tuple(columns), true, keys=known, unique=tuple(unique))
+        return table._replace(since=time) if isinstance(time, tuple) else table._replace(time=time)
 
     @property
     def times(self) -> tuple[TimeColumn, ...]:
         """The columns with times; none if its facts have no times."""
         return self.since if self.time is None else (TimeColumn(self.time),)
+
+    @property
+    def label(self) -> str:
+        """The word for the table in names of expressions."""
+        return self.called or self.name[-1]
 
     def names(self) -> list[tuple[str, ...]]:
         """The names of the table and of those whose times or keys count."""
@@ -143,7 +177,7 @@ class SqlTable(NamedTuple):
             for name, links in self.since
         )
         keys = tuple((link, names[table], key) for link, table, key in self.keys)
-        return self._replace(name=names[self.name], since=since, keys=keys)
+        return self._replace(name=names[self.name], since=since, keys=keys, called=self.label)
 
     def with_times(self, facts: exp.Select, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
         """A query of the table, joined with the tables to which links for times lead; and all times."""

@@ -26,6 +26,8 @@ class PredicatePlace(NamedTuple):
     """the columns with times, of which the latest counts"""
     keys: tuple[tuple[str, str, str], ...] = ()
     """columns whose values must be keys to make a fact, each with the table and column of these keys"""
+    unique: tuple[str, ...] = ()
+    """the key of the table, which differs in each row"""
 
 
 class LearnedTables(NamedTuple):
@@ -48,7 +50,7 @@ class LearnedTables(NamedTuple):
     def places(
         self, used: Iterable[str], schema: Mapping[str, Sequence[str]], given: Iterable[str] = ()
     ) -> dict[str, tuple[Any, ...]]:
-        """The table, columns, flag, time and required keys of the predicates of a schema.
+        """The table, columns, flag, time, required keys and own key of the predicates of a schema.
 
         Rows that were numbered when they were loaded have no key, so a predicate about them has no place. If
         such a predicate is used and no table is given for it, that is an error.
@@ -66,6 +68,7 @@ class LearnedTables(NamedTuple):
             name: (
                 *(self.path(place.table), columns, place.true, self._times(place)),
                 [(column, self.path(other), key) for column, other, key in place.keys],
+                place.unique,
             )
             for name, place in self.predicates.items()
             if len(columns := tuple(filter(None, place.columns))) == len(schema.get(name, ()))
@@ -109,6 +112,7 @@ def learned_tables(settings: Mapping[str, object]) -> LearnedTables | None:
         each.name: PredicatePlace(
             *(each.table, each.columns, each.flag, time_columns(each, by_name, dates) or None),
             tuple(link for link in links[each.table] if link[0] in each.columns),
+            tuple(filter(None, [by_name[each.table].key])),
         )
         for each in mapping.predicates
     }

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from hornbeam.engines.export.levels import Level
-from hornbeam.engines.export.links import Links
+from hornbeam.engines.export.levels import MeasuredRows
+from hornbeam.engines.export.links import LinkQueries
 from hornbeam.engines.export.measures import (
     DISTINCT_OF_EXAMPLE,
     EARLIEST,
@@ -31,8 +31,8 @@ from hornbeam.engines.export.measures import (
     Need,
     when,
 )
-from hornbeam.engines.export.relations import Relations
-from hornbeam.engines.export.rows import Rows, with_joins
+from hornbeam.engines.export.relations import ExportedTables
+from hornbeam.engines.export.rows import PlanRows, with_joins
 from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts, comment_of
 from hornbeam.engines.plan.compiling import Compiler
 from hornbeam.engines.plan.parts import FactNumber, RowPart
@@ -80,7 +80,7 @@ def _plain(cut: Value) -> float:
     return float(number_of(cut))
 
 
-class _Asked(NamedTuple):
+class _AskedEffect(NamedTuple):
     """An effect, the parts that its feature needs, and what is asked of them."""
 
     effect: Effect
@@ -105,11 +105,11 @@ class EffectQueries:
         self._names = names
         self._dialect = dialect
         self._arity = arity
-        self._relations = Relations(facts, names)
+        self._relations = ExportedTables(facts, names)
         timed = [name for name in facts.schema.predicates if facts.has_time(name)]
         self._compiler = Compiler(facts.schema, self._relations.single, timed)
         self._asked = [self._ask(in_order_of_use(effect)) for effect in effects]
-        self._links = Links(facts, self._relations, names, dialect)
+        self._links = LinkQueries(facts, self._relations, names, dialect)
         wants = {want: None for asked in self._asked for want in self._wants(asked)}
         rows = self._rows(keys, "e")
         start = exp.Select().from_(own_table(keys, "e"), copy=False)
@@ -142,30 +142,30 @@ class EffectQueries:
                 yield NamedQuery(start, query)
                 named, level = [], self._level(start)
 
-    def _rows(self, table: str, alias: str) -> Rows:
+    def _rows(self, table: str, alias: str) -> PlanRows:
         facts, arity = self._facts, self._arity
         cutoff = own_column(f"k{arity}", alias) if facts.times.cutoffs else None
         inputs = {place: own_column(f"k{place}", alias) for place in range(arity)}
-        return Rows(facts, self._relations, self._dialect, inputs, cutoff)
+        return PlanRows(facts, self._relations, self._dialect, inputs, cutoff)
 
-    def _level(self, table: str) -> Level:
+    def _level(self, table: str) -> MeasuredRows:
         return self._links.level(self._rows(table, "e"), self._measured)
 
     # --- what is asked -----------------------------------------------------------------------------
 
-    def _ask(self, effect: Effect) -> _Asked:
+    def _ask(self, effect: Effect) -> _AskedEffect:
         """The parts that a feature needs, and what is asked of them."""
         kind, variable = effect.feature
         row = KINDS[kind]
         if row.needs == kinds.CUTOFF:
             if self._facts.times.cutoffs and self._facts.times.kind != DATE:
                 raise OptionError('the feature "month" needs cut-offs that are dates, but they are numbers.')
-            return _Asked(effect, (), ())
+            return _AskedEffect(effect, (), ())
         bodies: tuple[Body, ...] = (effect.body,)
         if row.needs == kinds.GUARD:
             bodies = (effect.body, effect.body[:-1])
         parts = tuple(self._compiler.part_of(effect.head, body, variable, bool(row.edge)) for body in bodies)
-        return _Asked(effect, parts, self._needs(effect, parts[0]))
+        return _AskedEffect(effect, parts, self._needs(effect, parts[0]))
 
     def _needs(self, effect: Effect, part: RowPart) -> tuple[Need, ...]:
         row = KINDS[effect.feature.kind]
@@ -176,7 +176,7 @@ class EffectQueries:
             return (Need(FIRST if row.edge == kinds.FIRST else LAST, unit),)
         return tuple(Need(each, unit if each == SUM else None) for each in NEEDED[row.measure])
 
-    def _wants(self, asked: _Asked) -> Iterator[tuple[RowPart, Need]]:
+    def _wants(self, asked: _AskedEffect) -> Iterator[tuple[RowPart, Need]]:
         for part in asked.parts:
             for need in asked.needs:
                 if need.kind != KNOWN or part.value is None:
@@ -184,7 +184,7 @@ class EffectQueries:
 
     # --- values of features ------------------------------------------------------------------------
 
-    def _value(self, asked: _Asked, level: Level) -> exp.Expr:
+    def _value(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
         """The value of the feature of an effect."""
         kind = KINDS[asked.effect.feature.kind]
         missing = exp.cast(exp.null(), "DOUBLE")
@@ -215,19 +215,19 @@ class EffectQueries:
         value = when(terms.conditions, terms.values[need.kind])
         return self._length(value, level, kind.needs) if relative else value
 
-    def _whole(self, part: RowPart, need: Need, level: Level) -> exp.Expr:
+    def _whole(self, part: RowPart, need: Need, level: MeasuredRows) -> exp.Expr:
         """A count, or a number of different values; 0 without groundings."""
         conditions, values = level.terms(part, need)
         known = when(conditions, values[NUMBER])
         return exp.cast(exp.Coalesce(this=known, expressions=[integer(0)]), "DOUBLE")
 
-    def _share(self, asked: _Asked, level: Level) -> exp.Expr:
+    def _share(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
         """The number of groundings, divided by that of the body without its last step."""
         true, total = (self._whole(part, N, level) for part in asked.parts)
         some = exp.Nullif(this=total, expression=real(0.0))
         return exp.Div(this=true, expression=some, typed=False, safe=False)
 
-    def _mean(self, asked: _Asked, level: Level) -> exp.Expr:
+    def _mean(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
         """A sum, or a sum divided by its number of values."""
         (part,) = asked.parts
         need = asked.needs[0]
@@ -245,7 +245,7 @@ class EffectQueries:
         known = values[KNOWN] if KNOWN in values else level.terms(part, Need(KNOWN)).values[KNOWN]
         return when(conditions, exp.Div(this=total, expression=known, typed=False, safe=False))
 
-    def _length(self, edge: exp.Expr, level: Level, needs: str) -> exp.Expr:
+    def _length(self, edge: exp.Expr, level: MeasuredRows, needs: str) -> exp.Expr:
         """The length of time from a date to the cut-off; missing for an example without a cut-off."""
         cutoff, dated = level.rows.cutoff, self._facts.times.kind == DATE
         assert cutoff is not None

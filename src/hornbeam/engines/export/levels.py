@@ -28,7 +28,7 @@ from hornbeam.engines.export.measures import (
     Need,
     rounded,
 )
-from hornbeam.engines.export.rows import Joined, Rows
+from hornbeam.engines.export.rows import Joined, PlanRows
 from hornbeam.engines.plan.parts import Absent, FactNumber, Facts, Found, ManyLink, RowPart, Value
 from hornbeam.engines.sql.expressions import Dialect, conjunction, integer, own_column, product, real
 
@@ -73,7 +73,7 @@ def below(part: RowPart, link: ManyLink, need: Need) -> tuple[Need, ...]:
     return (N,)
 
 
-class Counting:
+class NumberParts:
     """The parts of numbers of facts, each made once."""
 
     def __init__(self) -> None:
@@ -106,12 +106,12 @@ def numbers_of(part: RowPart) -> list[Facts]:
 
 
 @dataclass
-class Level:
+class MeasuredRows:
     """Rows, and what is known of their links."""
 
-    rows: Rows
+    rows: PlanRows
     measured: Mapping[Group, Measured]
-    counting: Counting
+    counting: NumberParts
     dialect: Dialect
     joined: list[Joined] = field(default_factory=list)
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from hornbeam.engines.export.levels import (
-    Counting,
     Group,
-    Level,
     Measured,
+    MeasuredRows,
+    NumberParts,
     Terms,
     Wants,
     below,
@@ -35,8 +35,8 @@ from hornbeam.engines.export.measures import (
     spread_center,
     spread_measures,
 )
-from hornbeam.engines.export.relations import Relations, plain_word
-from hornbeam.engines.export.rows import Place, Rows, named, with_joins
+from hornbeam.engines.export.relations import ExportedTables, plain_word
+from hornbeam.engines.export.rows import PlanRows, RowAtHand, named, with_joins
 from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts
 from hornbeam.engines.plan.parts import Facts, Input, New, RowPart, Value
 from hornbeam.engines.sql.expressions import (
@@ -50,15 +50,17 @@ from hornbeam.engines.sql.expressions import (
 )
 
 
-class Links:
+class LinkQueries:
     """Writes the tables of measures."""
 
-    def __init__(self, facts: UserFacts, relations: Relations, names: FreeNames, dialect: Dialect) -> None:
+    def __init__(
+        self, facts: UserFacts, relations: ExportedTables, names: FreeNames, dialect: Dialect
+    ) -> None:
         self._facts = facts
         self._relations = relations
         self._names = names
         self._dialect = dialect
-        self._counting = Counting()
+        self._counting = NumberParts()
         self._keys: dict[str, str] = {}
         self.named: list[NamedQuery | None] = []
         """expressions in the order in which they are read; None has a place that is filled later"""
@@ -90,7 +92,7 @@ class Links:
     # --- tables ------------------------------------------------------------------------------------
 
     def measured(
-        self, wants: Wants, rows: Rows, source: exp.Select, examples: str | None = None
+        self, wants: Wants, rows: PlanRows, source: exp.Select, examples: str | None = None
     ) -> dict[Group, Measured]:
         """The tables for the links of rows, which ``source`` selects from.
 
@@ -102,7 +104,7 @@ class Links:
         }
 
     def _write(
-        self, group: Group, wants: Wants, parent: Rows, source: exp.Select, examples: str | None
+        self, group: Group, wants: Wants, parent: PlanRows, source: exp.Select, examples: str | None
     ) -> Measured:
         """Write the tables of a group of links."""
         facts, carried = group
@@ -146,7 +148,7 @@ class Links:
         by = [table.columns[at] for at, arg in enumerate(facts.args) if not isinstance(arg, New | str)]
         return plain_word(own) + (f"_by_{plain_word('_'.join(by))}" if by else "")
 
-    def _key_table(self, measured: Measured, parent: Rows, source: exp.Select) -> str | None:
+    def _key_table(self, measured: Measured, parent: PlanRows, source: exp.Select) -> str | None:
         """The table of the different keys that rows have; None if there is but one."""
         columns = {f"k{number}": parent.value(key) for number, key in enumerate(measured.keys)}
         if measured.cutoff:
@@ -162,15 +164,17 @@ class Links:
             self.named.append(NamedQuery(self._keys[text], select))
         return self._keys[text]
 
-    def _rows(self, facts: Facts, carried: tuple[Value, ...], measured: Measured, given: str | None) -> Rows:
+    def _rows(
+        self, facts: Facts, carried: tuple[Value, ...], measured: Measured, given: str | None
+    ) -> PlanRows:
         """The facts of a link, with the keys from which it comes."""
         places = {key: number for number, key in enumerate(measured.keys)}
         inputs = {number: own_column(f"k{places[key]}", "k") for number, key in enumerate(carried)}
         cutoff = own_column("cutoff", "k") if measured.cutoff else None
         relation = self._relations.of(facts.predicate)
-        return Rows(
+        return PlanRows(
             *(self._facts, self._relations, self._dialect, inputs, cutoff),
-            own=Place(relation, "f"),
+            own=RowAtHand(relation, "f"),
             reached=facts,
         )
 
@@ -180,7 +184,7 @@ class Links:
         asked = exp.select(own_column(f"k{key.place}", "k")).from_(own_table(examples, "k"))
         return exp.In(this=self._argument(facts, at), query=asked.subquery())
 
-    def _key_columns(self, facts: Facts, measured: Measured, rows: Rows) -> dict[str, exp.Expr]:
+    def _key_columns(self, facts: Facts, measured: Measured, rows: PlanRows) -> dict[str, exp.Expr]:
         """The keys of the rows, under the names that they have in tables of measures."""
         columns: dict[str, exp.Expr] = {}
         for number, key in enumerate(measured.keys):
@@ -198,7 +202,7 @@ class Links:
         relation, table = self._relations.of(facts.predicate), self._facts.table(facts.predicate)
         return relation.value(table, at, self._facts.schema.types_of(facts.predicate)[at], "f")
 
-    def _from(self, rows: Rows, facts: Facts, given: str | None) -> exp.Select:
+    def _from(self, rows: PlanRows, facts: Facts, given: str | None) -> exp.Select:
         """The facts that match, joined with the keys from which they are reached."""
         conditions = list(rows.matching())
         relation = self._relations.of(facts.predicate)
@@ -218,7 +222,7 @@ class Links:
         return with_joins(select, rows.lookups)
 
     def _reached(
-        self, rows: Rows, facts: Facts, given: str | None, keys: Mapping[str, exp.Expr]
+        self, rows: PlanRows, facts: Facts, given: str | None, keys: Mapping[str, exp.Expr]
     ) -> exp.Select:
         """The rows of a link as an expression of their own; of the last facts of a key, only these."""
         columns: dict[str, exp.Expr] = {}
@@ -240,17 +244,17 @@ class Links:
         few = exp.LTE(this=own_column("place", "r"), expression=integer(facts.last))
         return exp.select("*").from_(select.subquery("r")).where(few)
 
-    def _inner(self, rows: Rows) -> Iterator[tuple[exp.Column, exp.Expr]]:
+    def _inner(self, rows: PlanRows) -> Iterator[tuple[exp.Column, exp.Expr]]:
         for name, value in rows.columns.values():
             yield exp.column(name), value.copy()
 
     # --- measures ----------------------------------------------------------------------------------
 
-    def level(self, rows: Rows, measured: Mapping[Group, Measured]) -> Level:
+    def level(self, rows: PlanRows, measured: Mapping[Group, Measured]) -> MeasuredRows:
         """Rows, and what is known of their links."""
-        return Level(rows, measured, self._counting, self._dialect)
+        return MeasuredRows(rows, measured, self._counting, self._dialect)
 
-    def start(self, level: Level, facts: Facts, given: str | None) -> exp.Select:
+    def start(self, level: MeasuredRows, facts: Facts, given: str | None) -> exp.Select:
         """The rows of a level, joined with what their links tell."""
         rows = level.rows
         if rows.name is not None:
@@ -261,7 +265,7 @@ class Links:
 
     def _write_together(
         self,
-        level: Level,
+        level: MeasuredRows,
         wants: Wants,
         keys: Mapping[str, exp.Expr],
         measured: Measured,
@@ -300,7 +304,7 @@ class Links:
 
     def _write_apart(
         self,
-        level: Level,
+        level: MeasuredRows,
         part: RowPart,
         need: Need,
         keys: Mapping[str, exp.Expr],

@@ -22,7 +22,7 @@ ROW = "f"
 
 
 @dataclass(eq=False)
-class Relation:
+class ExportedTable:
     """Rows of a table, under a name of ours; its columns are made when they are asked for."""
 
     facts: UserFacts
@@ -121,13 +121,13 @@ def is_key(name: str, table: tuple[str, ...], key: str) -> exp.Expr:
     return exp.In(this=column(name, ROW), query=keys.subquery())
 
 
-class Relations:
+class ExportedTables:
     """The relations of predicates; predicates of one table with a key share one."""
 
     def __init__(self, facts: UserFacts, names: FreeNames) -> None:
         self._facts = facts
         self._names = names
-        self._made: dict[object, Relation] = {}
+        self._made: dict[object, ExportedTable] = {}
 
     def single(self, predicate: str, places: tuple[int, ...]) -> bool:
         """Whether at most one fact has given values at these places."""
@@ -138,7 +138,7 @@ class Relations:
         table = self._facts.table(predicate)
         return next((table.columns.index(name) for name in table.unique if name in table.columns), None)
 
-    def of(self, predicate: str) -> Relation:
+    def of(self, predicate: str) -> ExportedTable:
         """The relation with the facts of a predicate."""
         table, place = self._facts.table(predicate), self.key_place(predicate)
         identity = predicate if place is None else (table.name, table.columns[place])
@@ -146,7 +146,7 @@ class Relations:
             word = table.label if place is not None else predicate
             name = self._names.take(plain_word(word) + "_rows")
             key = None if place is None else table.columns[place]
-            relation = Relation(self._facts, table, name, key)
+            relation = ExportedTable(self._facts, table, name, key)
             types = self._facts.schema.types_of(predicate)
             if place is None:
                 for each, type_name in enumerate(types):
@@ -170,7 +170,7 @@ def plain_word(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "table"
 
 
-def joined(select: exp.Select, relation: Relation, alias: str, kind: str, on: exp.Expr | None) -> None:
+def joined(select: exp.Select, relation: ExportedTable, alias: str, kind: str, on: exp.Expr | None) -> None:
     """Join a relation to a select."""
     item = aliased(own_item(relation.name), alias)
     if on is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from hornbeam.engines.export.relations import Relation, Relations
+from hornbeam.engines.export.relations import ExportedTable, ExportedTables
 from hornbeam.engines.export.user_tables import UserFacts
 from hornbeam.engines.plan.parts import (
     Absent,
@@ -52,17 +52,17 @@ class Joined(NamedTuple):
 
 
 @dataclass
-class Place:
+class RowAtHand:
     """The row of a relation at hand."""
 
-    relation: Relation
+    relation: ExportedTable
     alias: str
     key: Value | str | None = None
     """the value of its key, by which a lookup has found it"""
 
 
 @dataclass
-class Rows:
+class PlanRows:
     """The rows of one query, and what is joined to them.
 
     If ``name`` is set, the rows with all that is asked of them are a common table expression of this name,
@@ -70,17 +70,17 @@ class Rows:
     """
 
     facts: UserFacts
-    relations: Relations
+    relations: ExportedTables
     dialect: Dialect
     inputs: Mapping[int, exp.Expr]
     cutoff: exp.Expr | None
-    own: Place | None = None
+    own: RowAtHand | None = None
     reached: Facts | None = None
     """the facts that the rows are"""
     prefix: str = "x"
     name: str | None = None
     lookups: list[Joined] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[RowAtHand] = field(default_factory=list)
     columns: dict[str, tuple[str, exp.Expr]] = field(default_factory=dict)
     """for a named expression: its columns, by the text of their values"""
     counted: dict[Facts, exp.Expr] = field(default_factory=dict)
@@ -138,17 +138,17 @@ class Rows:
         assert place is not None
         return self._argument(facts, value.place, place)
 
-    def _argument(self, facts: Facts, position: int, place: Place) -> exp.Column:
+    def _argument(self, facts: Facts, position: int, place: RowAtHand) -> exp.Column:
         table = self.facts.table(facts.predicate)
         type_name = self.facts.schema.types_of(facts.predicate)[position]
         return place.relation.value(table, position, type_name, place.alias)
 
-    def _since(self, facts: Facts, place: Place) -> exp.Column:
+    def _since(self, facts: Facts, place: RowAtHand) -> exp.Column:
         return place.relation.since(self.facts.table(facts.predicate).times, place.alias)
 
     # --- lookups -----------------------------------------------------------------------------------
 
-    def _place(self, facts: Facts) -> Place:
+    def _place(self, facts: Facts) -> RowAtHand:
         """The row that a lookup finds: the row at hand, or another one, which is joined once."""
         if facts is self.reached:
             assert self.own is not None
@@ -162,16 +162,16 @@ class Rows:
         for place in [*([self.own] if self.own is not None else []), *self.places]:
             if place.relation is relation and self._is_key(place, key):
                 return place
-        found = Place(relation, f"{self.prefix}{len(self.lookups) + 1}", key)
+        found = RowAtHand(relation, f"{self.prefix}{len(self.lookups) + 1}", key)
         column_of = self._argument(facts, at, found)
         on = self._equal(column_of, facts, at, key)
         self.lookups.append(Joined(relation.name, found.alias, (on,)))
         self.places.append(found)
         return found
 
-    def _join(self, relation: Relation, facts: Facts) -> Place:
+    def _join(self, relation: ExportedTable, facts: Facts) -> RowAtHand:
         """Join the fact that has all arguments."""
-        found = Place(relation, f"{self.prefix}{len(self.lookups) + 1}")
+        found = RowAtHand(relation, f"{self.prefix}{len(self.lookups) + 1}")
         on = tuple(
             self._equal(self._argument(facts, at, found), facts, at, arg)
             for at, arg in enumerate(facts.args)
@@ -181,7 +181,7 @@ class Rows:
             (each for each in self.lookups if self._same(each, relation.name, on, found.alias)), None
         )
         if known is not None:
-            return Place(relation, known.alias)
+            return RowAtHand(relation, known.alias)
         self.lookups.append(Joined(relation.name, found.alias, on))
         return found
 
@@ -194,7 +194,7 @@ class Rows:
         renamed = [_with_alias(each, joined.alias, alias) for each in joined.on]
         return text(renamed) == text(on)
 
-    def _is_key(self, place: Place, key: Value | str) -> bool:
+    def _is_key(self, place: RowAtHand, key: Value | str) -> bool:
         """Whether a value is the key of a row at hand."""
         if place is not self.own:
             return place.key == key
@@ -231,7 +231,7 @@ class Rows:
     def _is_timed(self, facts: Facts) -> bool:
         return self.cutoff is not None and facts.predicate in self.facts.timed()
 
-    def _arguments(self, facts: Facts, place: Place, known: frozenset[Value]) -> Iterator[exp.Expr]:
+    def _arguments(self, facts: Facts, place: RowAtHand, known: frozenset[Value]) -> Iterator[exp.Expr]:
         """The conditions on arguments that no join has."""
         relation = place.relation
         at_key = self.relations.key_place(facts.predicate)
@@ -255,7 +255,7 @@ class Rows:
             flag = relation.flag(self.facts.table(facts.predicate), place.alias)
             yield exp.EQ(this=self.out(flag), expression=integer(1))
 
-    def _recent(self, facts: Facts, place: Place) -> Iterator[exp.Expr]:
+    def _recent(self, facts: Facts, place: RowAtHand) -> Iterator[exp.Expr]:
         """The condition that a fact is not older than a length of time before the cut-off."""
         if facts.within is None or not self._is_timed(facts):
             return
@@ -319,7 +319,7 @@ class Rows:
             yield self.facts.exists(self.out(self._since(facts, place)), self._cutoff())
         yield from self._recent(facts, place)
 
-    def _outer_equal(self, facts: Facts, at: int, arg: Value | str, place: Place) -> exp.Expr:
+    def _outer_equal(self, facts: Facts, at: int, arg: Value | str, place: RowAtHand) -> exp.Expr:
         value = self.out(self._argument(facts, at, place))
         if isinstance(arg, str):
             return self.facts.equals(value, self.facts.schema.types_of(facts.predicate)[at], arg)

@@ -42,6 +42,7 @@ from hornbeam.engines.plan.parts import Facts, Input, New, RowPart, Value
 from hornbeam.engines.sql.expressions import (
     Dialect,
     aliased,
+    column,
     conjunction,
     integer,
     own_column,
@@ -236,12 +237,13 @@ class LinkQueries:
             rows.inside = False
             order = exp.Order(expressions=[latest])
             rank = exp.Window(this=exp.Anonymous(this="RANK"), partition_by=by, order=order)
-            columns["place"] = rank
-        names = [exp.alias_(value, name, quoted=name != "place") for name, value in columns.items()]
+            place = _free("place", {name.lower(): value for name, value in columns.items()})
+            columns[place] = rank
+        names = [exp.alias_(value, name, quoted=True) for name, value in columns.items()]
         select = select.select(*names, copy=False)
         if facts.last is None:
             return select
-        few = exp.LTE(this=own_column("place", "r"), expression=integer(facts.last))
+        few = exp.LTE(this=column(place, "r"), expression=integer(facts.last))
         return exp.select("*").from_(select.subquery("r")).where(few)
 
     def _inner(self, rows: PlanRows) -> Iterator[tuple[exp.Column, exp.Expr]]:

@@ -22,7 +22,7 @@ from hornbeam.errors import DataError, OptionError
 from hornbeam.estimators.base import RelationalEstimator, warn
 from hornbeam.estimators.keys import with_keys_only
 from hornbeam.estimators.prepared import Prepared
-from hornbeam.files.writing import write_file
+from hornbeam.files import write_file
 from hornbeam.in_place.load import load
 from hornbeam.loading.tables.learned import key_names
 from hornbeam.model import files

@@ -250,6 +250,9 @@ class Bodies:
         named = self._of(types, "category")
         if later and kind < 0.25 and named:
             return f"{self.draw.choice(named)} = {quoted(self.draw.choice(CATEGORIES))}"
+        numbers = self._of(types, "number")
+        if later and kind < 0.3 and numbers:
+            return self._same_number(self.draw.choice(numbers), types)
         if kind < 0.35:
             return f"not {self._atom(dict(types))}"
         if kind < 0.45:
@@ -266,6 +269,12 @@ class Bodies:
 
     def _of(self, types: dict[str, str], *roles: str) -> list[str]:
         return [each for each, name in types.items() if name.rpartition(":")[2] in roles]
+
+    def _same_number(self, variable: str, types: dict[str, str]) -> str:
+        """An equality with a number of the data, spelled in one of several ways."""
+        known = [fact.args[-1] for fact in self.facts.of[types[variable].rpartition(":")[0]]] or [0.5]
+        number = self.draw.choice(known)
+        return f"{variable} = {quoted(self.draw.choice(['{:g}', '{:.3f}', '{:e}', '{!r}']).format(number))}"
 
     def _comparison(self, variable: str, types: dict[str, str]) -> str:
         role = types[variable].rpartition(":")[2]

@@ -83,6 +83,12 @@ class Database:
             given = getattr(self, name)
             if not isinstance(given, MappingProxyType):
                 object.__setattr__(self, name, MappingProxyType(dict(given)))
+        populations = {name: self._with_values(name, each) for name, each in self.populations.items()}
+        object.__setattr__(self, "populations", MappingProxyType(populations))
+
+    def _with_values(self, type_name: str, population: Population) -> Population:
+        values = self.numbers.get(type_name)
+        return population if population.values is values else Population(population.names, values=values)
 
     def __repr__(self) -> str:
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"

@@ -6,7 +6,7 @@ Codes are an implementation detail: no count, score or model depends on their or
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,8 @@ class Population:
     """The constants of a type; a constant's code is its position in ``names``."""
 
     names: Sequence[str]
+    values: Floats | None = field(default=None, kw_only=True)
+    """of a numeric type, the value of each constant"""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -49,10 +51,24 @@ class Population:
         return {name: code for code, name in enumerate(self.names)}
 
     def code(self, name: str) -> int:
-        """The code of a constant, ``UNKNOWN`` for one that is not in the population."""
+        """The code of a constant, ``UNKNOWN`` for one that is not in the population.
+
+        A number may be spelled in any way.
+
+        >>> Population(["7", "0.5"], values=np.array([7.0, 0.5])).code("0.50")
+        1
+        """
         if isinstance(self.names, MadeNames):
-            return int(self.names.places([name])[0])
-        return self._codes.get(name, UNKNOWN)
+            found = int(self.names.places([name])[0])
+        else:
+            found = self._codes.get(name, UNKNOWN)
+        return self._code_of_number(name) if found == UNKNOWN and self.values is not None else found
+
+    def _code_of_number(self, text: str) -> int:
+        """The code of the only constant that spells this number, too."""
+        number = _number_in(text)
+        same = [] if number is None else np.flatnonzero(self.values == number).tolist()
+        return same[0] if len(same) == 1 and _number_in(self.names[same[0]]) == number else UNKNOWN
 
     def encode(self, names: Iterable[str]) -> Codes:
         """Codes of many names, ``UNKNOWN`` for those not in the population."""
@@ -70,6 +86,14 @@ class Population:
         return (
             names.texts(codes) if isinstance(names, MadeNames) else [names[code] for code in codes.tolist()]
         )
+
+
+def _number_in(text: str) -> float | None:
+    """The number that a text spells; None for other text, such as a date."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +143,7 @@ class Examples:
     all facts exist. None if examples have no cut-offs"""
     places: npt.NDArray[np.intp] | None = None
     """the row of each example in the data that it was given in; None if they are in that order"""
-    values: Floats | None = None
+    values: Floats | None = field(default=None, kw_only=True)
     """the number of each example, if the target is numeric; NaN where it is not known. Known ones have
     label 0"""
     weights: Floats | None = None

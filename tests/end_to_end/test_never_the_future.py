@@ -109,17 +109,98 @@ def things_with_dates() -> Tables:
     return {"campaigns": campaigns, "joined": joined}
 
 
+def days_as_numbers() -> Tables:
+    return {"orders": orders().assign(ordered=lambda t: t.ordered.dt.strftime("%Y%m%d").astype(int))}
+
+
+def months() -> Tables:
+    return {"orders": orders().assign(ordered=lambda table: table.ordered.dt.strftime("%Y-%m"))}
+
+
+def moments_with_zones() -> Tables:
+    paid = orders().ordered.dt.tz_localize("Asia/Tokyo")
+    return {"orders": orders().assign(ordered=paid, paid=paid)}
+
+
+def pairs_with_two_dates() -> Tables:
+    rows = [(key, KEYS[DRAW.integers(N)], day(6), day(7)) for key, label in labelled() if label]
+    return {"referrals": pd.DataFrame(rows, columns=["customer_id", "friend_id", "asked", "answered"])}
+
+
+def pairs_with_a_date() -> Tables:
+    rows = [(key, KEYS[DRAW.integers(N)], day(6)) for key, label in labelled() if label]
+    return {"referrals": pd.DataFrame(rows, columns=["customer_id", "friend_id", "asked"])}
+
+
+def a_column_that_is_written_again() -> Tables:
+    """Whoever came back was seen last after the cut-off, the others long before."""
+    return {"customers": customers(last_seen=[day(6) if label else day(1) for label in POSITIVE])}
+
+
+def a_column_that_is_empty_until_later() -> Tables:
+    reasons = ["moved" if label else None for label in POSITIVE]
+    return {"exits": customers(left=[day(6) for _ in KEYS], reason=reasons)}
+
+
+def keys_of_two_columns() -> Tables:
+    """Lines link to orders by customer and number; orders have times."""
+    table = orders().assign(number=lambda rows: rows.groupby("customer_id").cumcount())
+    of = table[["customer_id", "number"]].assign(amount=DRAW.integers(1, 9, len(table)))
+    of["line_id"] = [f"l{number}" for number in range(len(of))]
+    return {"orders": table.drop(columns="order_id"), "lines": of}
+
+
+def notes_of_dated_orders() -> Tables:
+    """Rows that link to dated orders, and to the customers through these alone."""
+    table = orders()
+    notes = {"note_id": [f"n{n}" for n in range(len(table))], "order_id": table.order_id}
+    return {"orders": table, "notes": pd.DataFrame({**notes, "words": DRAW.integers(1, 90, len(table))})}
+
+
+def a_date_that_comes_later() -> Tables:
+    """Orders of January are paid back in June where the label is true: the row is old, the cell is not."""
+    table = orders(1)
+    back = [day(6) if key in LATE else pd.NaT for key in table.customer_id]
+    return {"orders": table.assign(paid_back=back)}
+
+
+def labelled() -> list[tuple[str, bool]]:
+    return list(zip(KEYS, POSITIVE.tolist(), strict=True))
+
+
+LATE = {key for key, label in labelled() if label}
+SCHEMAS = {
+    "keys_of_two_columns": {
+        "orders": {"key": ["customer_id", "number"], "links": {"customer_id": "customers"}},
+        "lines": {
+            "key": "line_id",
+            "joined": {"of_order": ["customer_id", "number"]},
+            "links": {"of_order": "orders", "customer_id": "customers"},
+        },
+    }
+}
+
 WORLDS: list[tuple[Callable[[], Tables], bool]] = [
     (two_dates, True),
     (dates_as_text, True),
     (dates_in_another_form, True),
-    (own_table, False),
+    (own_table, True),
     (own_table_with_empty_dates, True),
     (one_to_one, False),
     (order_lines, False),
     (chain, False),
     (birthday_beside_two_dates, True),
     (things_with_dates, False),
+    (days_as_numbers, True),
+    (months, True),
+    (moments_with_zones, True),
+    (pairs_with_two_dates, True),
+    (pairs_with_a_date, False),
+    (a_column_that_is_written_again, True),
+    (a_column_that_is_empty_until_later, False),
+    (keys_of_two_columns, False),
+    (notes_of_dated_orders, False),
+    (a_date_that_comes_later, True),
 ]
 
 
@@ -148,12 +229,36 @@ def load(tables: Tables, schema: Any = None, **more: Any) -> hb.Database:
 def test_a_label_that_only_the_future_tells_is_refused_or_not_learned(
     world: Callable[[], Tables], refused: bool
 ) -> None:
-    tables = world()
+    tables, schema = world(), SCHEMAS.get(world.__name__)
     if refused:
-        with pytest.raises(SchemaError, match=r"cut-offs.* state .*time = .* or time = false under \["):
-            load(tables)
+        with pytest.raises(SchemaError, match=r"cut-offs.* time.* time = false"):
+            load(tables, schema)
         return
-    assert abs(held_out_auc(load(tables)) - 0.5) <= 0.05
+    assert abs(held_out_auc(load(tables, schema)) - 0.5) <= 0.05
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+def test_a_guessed_time_later_than_examples_is_refused_with_what_to_state(
+    engine: str | None, tmp_path: Path
+) -> None:
+    for name, frame in {"orders": orders(1), **a_column_that_is_written_again()}.items():
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    given = {"target": "churned(customers)", "examples": examples(), "engine": engine}
+    message = (
+        r'"last_seen" was taken as .* rows of 4\d\d of 1,200 examples come later .*unused = \["last_seen"\]'
+    )
+    with pytest.raises(SchemaError, match=message), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hb.load(tmp_path, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hb.load(tmp_path, schema={"customers": {"unused": ["last_seen"]}}, **given).close()
+        hb.load(tmp_path, schema={"customers": {"time": "last_seen"}}, **given).close()
+
+
+def test_days_as_numbers_are_a_time_if_stated() -> None:
+    stated = {"orders": {"dates": {"ordered": "%Y%m%d"}, "time": "ordered"}}
+    assert abs(held_out_auc(load(days_as_numbers(), stated)) - 0.5) <= 0.05
 
 
 @pytest.mark.parametrize("time", ["ordered", "shipped"])

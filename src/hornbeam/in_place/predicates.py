@@ -31,12 +31,14 @@ from hornbeam.loading.tables.database import (
     origin_of,
     read_relational,
 )
+from hornbeam.loading.tables.examples import CUTOFF
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_flag
 from hornbeam.loading.tables.roles import Form, Plan
+from hornbeam.loading.tables.row_times import guessed_times
 from hornbeam.loading.tables.schema_file import Role, Statement
 from hornbeam.loading.tables.sources.read import SourceAccess
-from hornbeam.loading.tables.targets import Target
+from hornbeam.loading.tables.targets import Target, argument_tables
 from hornbeam.loading.tables.to_logic import (
     FactColumns,
     MappedPredicate,
@@ -279,6 +281,10 @@ def _with_example_columns(relational: Relational, target: Target) -> Relational:
         for link in filter(None, links):
             other = plans[plan.links[link]]
             fetched.setdefault(other.name, set()).update(filter(None, [other.key]))
+    if relational.examples is not None and CUTOFF in relational.examples.columns:
+        tables = argument_tables(target, relational.plans)
+        for plan in guessed_times(relational.plans, tables, relational.stated):
+            fetched.setdefault(plan.name, set()).update(filter(None, (plan.key, plan.time)))
     with_examples = [
         replace(plan, table=with_values(plan.table, fetched[plan.name])) if plan.name in fetched else plan
         for plan in relational.plans

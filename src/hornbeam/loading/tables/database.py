@@ -32,7 +32,13 @@ from hornbeam.loading.tables.notices import (
     tables_apart,
 )
 from hornbeam.loading.tables.roles import SHOW, Form, Plan, plans, with_time_as_value
-from hornbeam.loading.tables.row_times import Earliest, check_times, with_times
+from hornbeam.loading.tables.row_times import (
+    Earliest,
+    check_own_rows,
+    check_times,
+    guessed_times,
+    with_times,
+)
 from hornbeam.loading.tables.schema_file import (
     Role,
     Statement,
@@ -51,11 +57,13 @@ from hornbeam.loading.tables.sources.read import (
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
     Target,
+    argument_tables,
     examples_in_tables,
     find_target,
     head_types,
     key_columns,
     reached_from,
+    tables_of,
     without_label,
 )
 from hornbeam.loading.tables.to_logic import (
@@ -146,7 +154,7 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
         notices += [*tables_apart(target, planned), *pair_notices(target, planned)]
     examples = None if target is None or options.examples is None else read_examples(options.examples)
     if target is not None and examples is not None:
-        asked = [plan for plan in planned if plan.name in target.tables and plan.key is not None]
+        asked = [plan for plan in planned if plan.name in tables_of(target) and plan.key is not None]
         by_name = {plan.name: plan.table for plan in asked}
         examples = with_joined_keys(examples, by_name, {plan.name: str(plan.key) for plan in asked})
     first = _earliest(examples, options.as_of, planned)
@@ -367,6 +375,10 @@ def given_in(
     _check_cutoffs(table, relational)
     arguments = key_columns(target, relational.plans)
     given = given_examples(table, arguments, known, [target.word])
+    if not origin:
+        tables = argument_tables(target, relational.plans)
+        guessed = guessed_times(relational.plans, tables, relational.stated)
+        check_own_rows(guessed, tables, facts, given)
     timed = any(plan.is_timed for plan in relational.plans)
     return given, [*table.notices, *unused_columns(table, arguments, timed)]
 

@@ -15,15 +15,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from hornbeam.data.database import Notice
 from hornbeam.errors import SchemaError, plural
 from hornbeam.loading.tables.columns.cells import read_moment, reads
 from hornbeam.loading.tables.columns.column import Column, Domain
-from hornbeam.loading.tables.columns.other_forms import date_form
+from hornbeam.loading.tables.columns.other_forms import DAY_NUMBERS, date_form, day_numbers, holds_months
 from hornbeam.loading.tables.columns.types import inferred
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_birthday, is_named_like_time
 from hornbeam.loading.tables.roles import Plan
-from hornbeam.loading.tables.schema_file import Role
+from hornbeam.loading.tables.schema_file import Role, Statement, Statements
+from hornbeam.loading.tables.to_logic import FactColumns
 from hornbeam.logic.clauses import format_value
 from hornbeam.logic.schema import DATE, NUMBER, value_of
 
@@ -97,7 +101,11 @@ def _dates(plan: Plan, first: Earliest, label: str | None) -> Iterator[_Dates]:
             continue
         if column.domain is Domain.TEXT:
             column = inferred(column)
-        if column.domain in (Domain.DATE, Domain.MOMENT):
+        if role is not Role.FLAG and day_numbers(column):
+            yield _Dates(name, column.n_from(float(f"{value_of(first.time, DATE):%Y%m%d}")), DAY_NUMBERS)
+        elif column.domain is Domain.TEXT and holds_months(column):
+            yield _Dates(name, len(column) - column.n_missing, _MONTHS)
+        elif column.domain in (Domain.DATE, Domain.MOMENT):
             yield _Dates(name, column.n_from(first.time))
         elif column.domain is Domain.TEXT and _holds_dates(column):
             # Dates in a form that is not read may be of any time.
@@ -166,7 +174,13 @@ def _unclear(plans: Sequence[Plan], dates: Mapping[str, Sequence[_Dates]], first
     )
 
 
+_MONTHS = "months"
+"""The form of months, which say no day: such a column cannot be a time."""
+
+
 def _line(dates: _Dates) -> str:
+    if dates.form == _MONTHS:
+        return f'another column than "{dates.name}", which holds months, as time,'
     written = f'dates = {{ {dates.name} = "{dates.form}" }} and ' if dates.form else ""
     return f'{written}time = "{dates.name}"'
 
@@ -224,6 +238,51 @@ def _early(plan: Plan, dates: Sequence[_Dates], first: Earliest) -> Notice | Non
     return Notice(
         f'table "{plan.name}": {plural(later, "row")} {are} dated at or after the earliest cut-off, {first} '
         f"({names}), but time = false is stated, so every example sees all rows."
+    )
+
+
+# --- what follows for examples ----------------------------------------------------------------
+
+
+def guessed_times(plans: Sequence[Plan], tables: Sequence[str], stated: Statements) -> list[Plan]:
+    """The plans of these tables whose times were found out, not stated."""
+    by_name = {plan.name: plan for plan in plans}
+    return [
+        by_name[name]
+        for name in dict.fromkeys(tables)
+        if by_name[name].time is not None and stated.get(name, Statement()).time is None
+    ]
+
+
+def check_own_rows(
+    plans: Sequence[Plan], tables: Sequence[str], facts: FactColumns, given: GivenExamples
+) -> None:
+    """Refuse a guessed time of the target's things if examples exist before it: then it is no such time.
+
+    The date of a last login, for example, is written again and again. ``plans`` are those whose times were
+    guessed, ``tables`` those of the arguments.
+    """
+    if given.cutoffs is None:
+        return
+    for plan in plans:
+        times = facts.times_of_things(plan.name)
+        assert times is not None
+        since = dict(zip(facts.things(plan.name).names, times.tolist(), strict=True))
+        for table, column in zip(tables, given.keys, strict=True):
+            if table == plan.name:
+                known = np.array([*(since.get(name, np.inf) for name in column.names), np.inf])[column.codes]
+                late = np.isfinite(known) & np.isfinite(given.cutoffs) & (known >= given.cutoffs)
+                if late.any():
+                    raise _later(plan, int(late.sum()), len(late))
+
+
+def _later(plan: Plan, late: int, of: int) -> SchemaError:
+    time = f'"{plan.time}"'
+    return SchemaError(
+        f'{time} was taken as the time since when a row of "{plan.name}" is known, but the rows of {late:,} '
+        f"of {of:,} examples come later than their cut-offs. Write to schema.toml under [{plan.name}]: "
+        f"time = {time} if these rows are not known yet, time = false if all are known from the start, "
+        f"unused = [{time}] if the column is written again later."
     )
 
 

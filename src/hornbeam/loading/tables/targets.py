@@ -54,11 +54,6 @@ class Target:
     threshold: TargetCondition | None = None
 
     @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables that the target is about."""
-        return self.arguments if self.table is None else (self.table,)
-
-    @property
     def name(self) -> str:
         """The predicate of the head, before a clash with another predicate is resolved."""
         if self.table is None:
@@ -138,6 +133,17 @@ def _named(word: str, known: Sequence[str], kinds: str, missing: str) -> str:
 def tables_of(target: Target) -> list[str]:
     """The tables whose things, or pairs of things, are the examples of a target."""
     return [target.table] if target.table is not None else list(target.arguments)
+
+
+def argument_tables(target: Target, plans: Sequence[Plan]) -> list[str]:
+    """The table of things of each argument of a target."""
+    if target.table is None:
+        return list(target.arguments)
+    plan = _plan(target, plans)
+    if plan.form is Form.LINK:
+        return list(plan.links.values())
+    linked = target.column is not None and target.column in plan.links and target.value is None
+    return [plan.name, *([plan.links[str(target.column)]] if linked else [])]
 
 
 def reached_from(target: Target, plans: Sequence[Plan]) -> set[str]:

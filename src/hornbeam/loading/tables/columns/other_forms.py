@@ -12,6 +12,10 @@ _DAYS = (
     *("%d.%m.%Y", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y"),
 )
+DAY_NUMBERS = "%Y%m%d"
+"""how days are written as whole numbers"""
+_FIRST_DAY, _LAST_DAY = 1900_01_01, 2100_12_31
+_MONTH = re.compile("(19|20)[0-9]{2}[-/.](0[1-9]|1[0-2])")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _FORMS = tuple(f"{day}{clock}" for clock in _CLOCKS for day in _DAYS)
 _SIGN, _UNIT = r"[-+]?[$€£¥]? ?[-+]?", " ?[$€£¥%]?"
@@ -87,10 +91,32 @@ def _said(what: str, example: str, found: int, of: int) -> str:
     return f"{many} look like {what}, such as {example}"
 
 
+def day_numbers(column: Column) -> bool:
+    """Whether whole numbers are days such as 20241231.
+
+    >>> from hornbeam.loading.tables.columns.new_columns import value_column
+    >>> [day_numbers(value_column("at", [20240101, day])[0]) for day in (20241231, 20241232)]
+    [True, False]
+    """
+    if not column.is_whole or not column.n_values:
+        return False
+    least, greatest = column.extent
+    if not _FIRST_DAY <= least <= greatest <= _LAST_DAY:
+        return False
+    sample = [least, greatest] if column.stays else column.values[:: max(1, column.n_values // _SAMPLE)]
+    return all(reads(_reader(DAY_NUMBERS), str(number)) for number in sample)
+
+
 def date_form(column: Column) -> str | None:
     """How the dates in a column of text are written: empty if as 2024-12-31; None if they are no dates."""
     words = _sample(column)
     return next(iter(_date_forms(words)), None) if words else None
+
+
+def holds_months(column: Column) -> bool:
+    """Whether a column of text holds months such as 2024-12."""
+    words = column.first() if column.stays else _sample(column)
+    return bool(words) and all(_MONTH.fullmatch(word) for word in words)
 
 
 def _sample(column: Column) -> list[str]:

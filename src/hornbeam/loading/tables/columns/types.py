@@ -128,6 +128,8 @@ def as_domain(column: Column, domain: Domain, date_format: str | None = None) ->
         return _as_text(column)
     if domain is Domain.BOOLEAN and column.domain is Domain.NUMBER:
         return _ones_and_zeros(column)
+    if column.domain is Domain.NUMBER and domain is Domain.MOMENT and date_format:
+        column = _as_text(column)
     if column.domain is not Domain.TEXT:
         raise _unreadable(column, domain, column.texts[0] if column.n_values else "")
     reader = _format_reader(date_format) if date_format else _READERS[domain]

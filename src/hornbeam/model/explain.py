@@ -383,7 +383,7 @@ def _in_order(reasons: Sequence[Reason]) -> list[Reason]:
 
 def _title(model: LearnedModel, database: Database, names: tuple[str, ...]) -> str:
     """The example by its noun and key, with its display name if it has one, and what is predicted of it."""
-    wording = wording_of(model.target, model.schema, model.settings)
+    wording = wording_of(model.target, model.schema, model.settings, names=database.display_names)
     shown = [
         f"{name} ({known[name]})" if name in (known := database.display_names.get(type_name, {})) else name
         for type_name, name in zip(model.schema.types_of(model.target), names, strict=True)

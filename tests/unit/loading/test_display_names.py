@@ -10,6 +10,7 @@ from folders import write
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import SchemaError
+from hornbeam.in_place.load import load_quietly
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.english.wording import Wording, wording_of
@@ -163,3 +164,13 @@ def test_tables_in_place_have_the_same_names(folder, stated):
         assert "Film 11" in shown[0] or "Slogan 11" in shown[0]
     with hb.load(folder, origin=dict(loaded.origin), engine="duckdb") as again:
         assert dict(again.display_names["movies"]) == loaded.display_names["movies"]
+
+
+def test_names_that_rows_share_are_told_apart_by_the_key(tmp_path):
+    lists = "list_id,name\n1,Music\n2,Movies\n3,Music\n4,Classics\n"
+    songs = "song_id,list_id,loud\n" + "".join(f"{n},{n % 4 + 1},{n % 2}\n" for n in range(30))
+    folder = write(tmp_path / "tables", {"lists.csv": lists, "songs.csv": songs})
+    named = {"1": "Music (1)", "2": "Movies", "3": "Music (3)", "4": "Classics"}
+    assert load_quietly(folder, target="songs.loud").display_names["lists"] == named
+    with load_quietly(folder, target="songs.loud", engine="duckdb") as placed:
+        assert dict(placed.display_names["lists"]) == named

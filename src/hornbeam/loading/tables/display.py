@@ -5,14 +5,15 @@ Keys stay the names of constants everywhere; a display name is only shown to peo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, Statements, looks_like_name
 
-NEARLY_ALL = 0.9
-"""Minimum share of rows whose name no other row has, for a column that is guessed to hold names."""
+ENOUGH = 0.5
+"""Minimum number of different names for each row of a table, for a column that is guessed to hold names."""
 MOST_NAMES = 1_000_000
 """Tables with more rows get no display names."""
 
@@ -25,7 +26,7 @@ def display_column(plan: Plan, stated: str | None) -> str | None:
         return stated if stated in plan.table.columns else None
     for name, column in plan.table.columns.items():
         text = plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and column.domain is Domain.TEXT
-        differ = column.n_values >= NEARLY_ALL * plan.table.size > 0
+        differ = column.n_values >= ENOUGH * plan.table.size > 0
         if text and differ and looks_like_name(name, plan.name):
             return name
     return None
@@ -46,9 +47,16 @@ def display_names(
             continue
         key, shown = plan.table.columns[plan.key or ""], plan.table.columns[column]
         if isinstance(key, Column) and isinstance(shown, Column):
-            names[types[plan.name]] = {
-                key.texts[code]: shown.texts[text]
-                for code, text in zip(key.codes.tolist(), shown.codes.tolist(), strict=True)
-                if code != MISSING and text != MISSING
-            } | dict(statement.labels)
+            names[types[plan.name]] = _told_apart(key, shown) | dict(statement.labels)
     return names
+
+
+def _told_apart(key: Column, shown: Column) -> dict[str, str]:
+    """The name of each key; a name that several rows have is followed by the key."""
+    rows = [
+        (key.texts[code], shown.texts[text])
+        for code, text in zip(key.codes.tolist(), shown.codes.tolist(), strict=True)
+        if code != MISSING and text != MISSING
+    ]
+    often = Counter(name for _, name in rows)
+    return {word: name if often[name] == 1 else f"{name} ({word})" for word, name in rows}

@@ -314,7 +314,7 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=PARTS)
 def test_joined_texts_differ_where_rows_differ_and_sql_writes_the_same(rows) -> None:
     texts = [text for text, _ in rows]

@@ -40,7 +40,7 @@ def slow_value(database, aggregate, key):
 
 
 @given(worlds(), st.integers(1, 3), st.sampled_from([10**9, 64 * 20]))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_aggregates_are_what_enumerating_gives(world, longest, memory):
     database, target = world
     keys = database.examples_of(target).keys.copy()
@@ -61,7 +61,7 @@ def test_aggregates_are_what_enumerating_gives(world, longest, memory):
 
 
 @given(worlds(), st.sampled_from(["log", "count"]), st.sampled_from([0.3, 1.0, 10.0]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_weights_are_the_most_likely_of_standardised_columns(world, feature, l2):
     database, target = world
     examples = database.examples_of(target)

@@ -27,6 +27,7 @@ from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_cells, read_by_duckdb
 from hornbeam.logic.schema import DATE, read_value
 from hornbeam.model.files import model_text
+from strategies import CASES
 
 WHOLE = st.one_of(
     st.integers(-3, 12),
@@ -80,7 +81,7 @@ def same(kind: CellKind, word: str) -> bool:
 
 
 @given(CELLS)
-@settings(max_examples=400)
+@settings(max_examples=max(CASES // 4, 1))
 def test_python_and_sql_read_a_cell_alike(word: str) -> None:
     for kind in (*KINDS, *map(beside_words, KINDS)):
         if kind.nothing and stands_for_nothing(word):

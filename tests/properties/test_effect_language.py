@@ -16,9 +16,9 @@ from hornbeam.logic.english.effects import effect_sentence
 from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect, parse_feature
-from strategies import databases, schemas
+from strategies import CASES, databases, schemas
 
-SOME = settings(deadline=None, max_examples=300)
+SOME = settings(deadline=None, max_examples=max(CASES // 8, 1))
 words = st.one_of(
     st.text(min_size=1, max_size=6),
     st.sampled_from(

@@ -20,9 +20,9 @@ from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.model.readable.reasons import EffectReason
 from hornbeam.model.training import Training, training_of
-from strategies import TARGET, TIMES, bodies, databases, key_rows, schemas, with_cutoffs
+from strategies import CASES, TARGET, TIMES, bodies, databases, key_rows, schemas, with_cutoffs
 
-SOME = settings(deadline=None, max_examples=200)
+SOME = settings(deadline=None, max_examples=max(CASES // 8, 1))
 weights = st.floats(-5, 5)
 
 

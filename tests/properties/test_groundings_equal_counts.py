@@ -14,7 +14,7 @@ from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, head_ato
 from hornbeam.logic.schema import Schema
 from hornbeam.model.groundings.lookup import GroundingLookup
 from hornbeam.model.groundings.search import groundings
-from strategies import Case, cases, with_cutoffs
+from strategies import CASES, Case, cases, with_cutoffs
 
 SCHEMA = Schema({"t": ("x", "y"), "p": ("x", "y"), "q": ("y", "y"), "r": ("x",), "s": ("y", "x", "y")})
 NAMES = {"x": ["x0", "x1", "x2"], "y": ["y0", "y1", "y2", "y3"]}
@@ -65,7 +65,7 @@ def true_assignments(database: Database, clause: Clause, key: tuple[int, ...]) -
 
 
 @given(databases(), clauses(), st.integers(-1, 2), st.integers(-1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=max(CASES // 10, 1), deadline=None)
 def test_groundings_are_exactly_the_true_assignments(
     database: Database, clause: Clause, first: int, second: int
 ) -> None:
@@ -76,13 +76,13 @@ def test_groundings_are_exactly_the_true_assignments(
 
 
 @given(databases(), clauses(), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(CASES // 16, 1), deadline=None)
 def test_a_limit_gives_the_first_of_them(database: Database, clause: Clause, limit: int) -> None:
     assert groundings(database, clause, (0, 0), limit) == groundings(database, clause, (0, 0))[:limit]
 
 
 @given(cases(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=max(CASES // 8, 1), deadline=None)
 def test_looked_up_groundings_are_the_same(case: Case, timed: bool) -> None:
     database, keys = case.database, case.keys
     if timed and database.times:
@@ -96,7 +96,7 @@ def test_looked_up_groundings_are_the_same(case: Case, timed: bool) -> None:
 
 
 @given(databases(), clauses(), st.integers(0, 3), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(CASES // 16, 1), deadline=None)
 def test_what_few_steps_find_is_true(database: Database, clause: Clause, limit: int, steps: int) -> None:
     lookup = GroundingLookup(database)
     if lookup.can_search(clause):

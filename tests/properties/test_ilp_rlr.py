@@ -32,7 +32,7 @@ def parts_of_search(world, rounds=1):
 
 
 @given(worlds(), st.integers(1, 2))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_bottom_clause_holds_for_its_example_with_and_without_twins(world, rounds):
     database, language, saturation = parts_of_search(world, rounds)
     engine, arity = NaiveEngine(database), len(language.head.args)
@@ -53,7 +53,7 @@ def test_a_bottom_clause_holds_for_its_example_with_and_without_twins(world, rou
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_every_literal_of_a_mode_that_is_true_of_the_example_is_in_its_bottom_clause(world):
     database, _, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
@@ -77,7 +77,7 @@ def _columns(database, predicate):
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_best_body_has_the_greatest_compression_of_all(world):
     database, language, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
@@ -122,7 +122,7 @@ COUNTS = st.integers(1, 3).flatmap(
 
 
 @given(COUNTS, st.sampled_from([0.1, 1.0, 30.0]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_weights_are_the_most_likely_under_the_stated_penalty(drawn, l2):
     true, totals = np.array(drawn[0], dtype=float), np.array(drawn[1], dtype=float)
     labels = np.array([1, 0, 1, 0, 0, 1, 0, 0], dtype=np.int8)
@@ -174,7 +174,7 @@ def test_without_clauses_there_is_the_base_rate():
 
 
 @given(worlds(), st.sampled_from([None, 1.0]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_every_engine_gives_the_same_model_and_it_reads_back(world, ratio):
     options = ILPOptions(max_literals=3, neg_pos_ratio=ratio)
     assert same_by_every_engine(fit, world, options).learner == "ilp-rlr"

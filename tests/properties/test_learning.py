@@ -159,7 +159,7 @@ def float_digits(value: Fraction) -> str:
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], options: PaperOptions) -> None:
     database, target = world
     examples = database.examples_of(target)
@@ -170,7 +170,7 @@ def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], optio
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_likelihood_of_the_training_examples_rises_with_every_step(
     world: tuple[Database, str], options: PaperOptions
 ) -> None:
@@ -191,7 +191,7 @@ def test_the_likelihood_of_the_training_examples_rises_with_every_step(
 
 
 @given(worlds(), OPTIONS, st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_order_of_facts_examples_and_modes_is_no_part_of_the_model(
     world: tuple[Database, str], options: PaperOptions, seed: int
 ) -> None:

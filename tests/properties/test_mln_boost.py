@@ -82,7 +82,7 @@ def slow_fit(database: Database, target: str, options: MLNOptions) -> list[tuple
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_clauses_and_weights_are_those_of_the_definition(world, options):
     database, target = world
     examples = database.examples_of(target)
@@ -95,6 +95,6 @@ def test_clauses_and_weights_are_those_of_the_definition(world, options):
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_every_engine_gives_the_same_model_and_it_reads_back(world, options):
     assert same_by_every_engine(fit, world, options).learner == "mln-boost"

@@ -120,7 +120,7 @@ class SlowTrees:
 
 
 @given(worlds(), OPTIONS, st.data())
-@settings(max_examples=80)
+@settings(max_examples=25)
 def test_a_tree_is_that_of_the_definition(world, options, data):
     database, target = world
     slow = SlowTrees(database, target, options)
@@ -137,7 +137,7 @@ def test_a_tree_is_that_of_the_definition(world, options, data):
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_models_of_every_engine_read_back_and_predict_what_their_leaves_say(world, options):
     database, target = world
     examples = database.examples_of(target)
@@ -166,7 +166,7 @@ def first_that_holds(model: TreeModel, engine: NaiveEngine, key: np.ndarray) -> 
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, options):
     database, target = world
     examples = database.examples_of(target)
@@ -186,7 +186,7 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
 
 
 @given(worlds(), OPTIONS)
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_nodes_in_a_file_make_the_tree_again(world, options):
     database, target = world
     examples = database.examples_of(target)

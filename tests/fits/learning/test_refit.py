@@ -58,7 +58,7 @@ def test_the_order_of_threads_is_no_part_of_it() -> None:
     gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12),
     l2=st.sampled_from([0.1, 1.0, 1000.0]),
 )
-@settings(max_examples=100)
+@settings(max_examples=25)
 def test_the_slope_and_its_gain_are_those_of_least_squares(
     counts: list[int], gradients: list[int], l2: float
 ) -> None:

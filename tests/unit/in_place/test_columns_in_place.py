@@ -29,7 +29,7 @@ links = { user = "users" }
 """
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(NUMBERS, NUMBERS, st.sampled_from(["BIGINT", "HUGEINT", "DOUBLE"]))
 def test_counts_are_those_of_loaded_columns(
     links: list[int | None], keys: list[int | None], kind: str

@@ -233,7 +233,7 @@ def test_parquet_and_csv_files_are_read_in_place(tmp_path: Path) -> None:
     values=st.lists(st.sampled_from([0.0, -1.5, 2.0, 7.25, 1e300, 3.0, 4.0, 5.0]), max_size=30),
     number=st.integers(1, 6),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_thresholds_asked_for_are_those_of_values_that_are_here(values: list[float], number: int) -> None:
     connection = DuckDBConnection(2_000_000_000)
     counts = exp.select(exp.alias_(exp.column("x"), "v"), exp.alias_(exp.Count(this=exp.Star()), "n"))

@@ -49,7 +49,7 @@ def columns(rows, width):
     st.sampled_from(CHAINS),
     st.randoms(use_true_random=False),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_reach_equals_the_counts_of_the_naive_engine(cites, wrote, pairs, text, random):
     labels = {name: [random.random() < 0.5 for _ in names] for name, names in (("p", PAPERS), ("a", AUTHORS))}
     true_pairs = [pair for pair in sorted(pairs) if random.random() < 0.5]

@@ -22,6 +22,7 @@ from hornbeam.learning.search.ridge import (
     response,
     weights,
 )
+from strategies import CASES
 
 UNIT = 2**GRADIENT_BITS
 
@@ -69,7 +70,7 @@ def fits(draw: st.DrawFn) -> tuple[ClauseSums, Response, float]:
 
 
 @given(fits())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=max(CASES // 8, 1), deadline=None)
 def test_weights_and_error_equal_the_normal_equations_in_fifty_digits(
     case: tuple[ClauseSums, Response, float],
 ) -> None:
@@ -84,7 +85,7 @@ def test_weights_and_error_equal_the_normal_equations_in_fifty_digits(
 
 
 @given(fits())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=max(CASES // 8, 1), deadline=None)
 def test_gains_in_bulk_equal_the_exact_ones(case: tuple[ClauseSums, Response, float]) -> None:
     sums, whole, l2 = case
     (found,) = gains(batch(sums), whole, l2)

@@ -51,7 +51,7 @@ def test_the_same_links_are_left_out_loaded_in_place_and_in_sql(shop: Path) -> N
     results = []
     for engine in (None, "duckdb"):
         with load_quietly(shop, target="users.y", schema=SCHEMA, engine=engine) as database:
-            model = hb.RLRClassifier(database).fit(*database.examples()).model_
+            model = hb.RLRClassifier(database, n_bags=1, n_steps=20).fit(*database.examples()).model_
             examples = database.examples_of("y")
             probabilities = model.probabilities(open_engine(engine or "memory", database), examples.keys)
             keys = database.names_of("y", examples.keys)[:, 0]

@@ -56,7 +56,10 @@ def test_what_the_note_says_makes_the_model_of_clean_data(shop: Path) -> None:
     ]
     clean().to_csv(shop / "orders.csv", index=False)
     expected = load_quietly(shop, target="users.y", schema={"orders": {"links": {"user_id": "users"}}})
-    models = [hb.RLRClassifier(data).fit(*data.examples()).model_ for data in (folded, expected)]
+    models = [
+        hb.RLRClassifier(data, n_bags=1, n_steps=20).fit(*data.examples()).model_
+        for data in (folded, expected)
+    ]
     assert str(models[0]) == str(models[1])
     assert "cost" in str(models[0])
 
@@ -64,7 +67,7 @@ def test_what_the_note_says_makes_the_model_of_clean_data(shop: Path) -> None:
 def test_a_model_of_folded_columns_folds_the_data_to_predict(shop: Path, tmp_path: Path) -> None:
     data = load_quietly(shop, target="users.y", schema=FOLDED)
     X, y = data.examples()
-    learned = hb.RLRClassifier(data).fit(X, y)
+    learned = hb.RLRClassifier(data, n_bags=1, n_steps=20).fit(X, y)
     again = load_quietly(shop, origin=learned.model_.settings)
     assert (
         again.n_facts("orders_user_id" if "orders_user_id" in again.schema.predicates else "user_id") == 168
@@ -77,7 +80,7 @@ def test_folded_columns_of_no_use_may_be_missing_in_data_to_predict(shop: Path) 
     USERS.assign(note="Good ").to_csv(shop / "users.csv", index=False)
     schema = {**FOLDED, "users": {"fold": ["note"]}}
     data = load_quietly(shop, target="users.y", schema=schema)
-    settings = hb.RLRClassifier(data).fit(*data.examples()).model_.settings
+    settings = hb.RLRClassifier(data, n_bags=1, n_steps=20).fit(*data.examples()).model_.settings
     USERS.to_csv(shop / "users.csv", index=False)
     assert load_quietly(shop, origin=settings).n_facts("user_id") == 168
 

@@ -15,6 +15,7 @@ from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import false_counts
+from strategies import CASES
 
 SCHEMA = Schema({"friends": ("person", "person"), "smokes": ("person",), "cancer": ("person",)})
 DATABASE = build(
@@ -95,7 +96,7 @@ BODIES = [
         max_size=12,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(CASES // 16, 1), deadline=None)
 def test_a_compact_model_has_each_body_once_and_predicts_the_same(steps):
     totals = {body: 1 if "B" not in body and "C" not in body else 3 for body in BODIES}
     learned = model(

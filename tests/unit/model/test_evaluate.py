@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss, log_loss,
 
 from hornbeam.errors import DataError
 from hornbeam.model.evaluate import evaluate
+from strategies import CASES
 
 
 @st.composite
@@ -21,7 +22,7 @@ def predictions(draw):
 
 
 @given(predictions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=max(CASES // 8, 1), deadline=None)
 def test_scores_equal_scikit_learn(prediction):
     labels, probabilities = prediction
     scores = evaluate(labels, probabilities, draws=2)

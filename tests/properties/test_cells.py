@@ -81,7 +81,7 @@ def same(kind: CellKind, word: str) -> bool:
 
 
 @given(CELLS)
-@settings(max_examples=max(CASES // 4, 1))
+@settings(max_examples=max(CASES // 8, 1))
 def test_python_and_sql_read_a_cell_alike(word: str) -> None:
     for kind in (*KINDS, *map(beside_words, KINDS)):
         if kind.nothing and stands_for_nothing(word):

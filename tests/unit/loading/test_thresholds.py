@@ -45,7 +45,7 @@ def test_a_threshold_may_be_a_date(flights: Path) -> None:
 
 def test_a_threshold_is_said_in_words(flights: Path, tmp_path: Path) -> None:
     database = load_quietly(flights, target="flights.arr_delay>30")
-    model = hb.RLRClassifier(database, n_bags=1, n_steps=20).fit(*database.examples()).model_
+    model = hb.RLRClassifier(database).fit(*database.examples()).model_
     assert model.target == "arr_delay_above_30"
     assert model.wording.question == "Which flights have arr delay above 30?"
     assert model.wording.labels == ("not above 30", "above 30")

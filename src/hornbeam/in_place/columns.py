@@ -118,9 +118,6 @@ class ColumnInPlace(Column):
             number, rows, first = self.n_values, self.size - self.n_missing, self.queries.first(self.name)
         return number, rows, list(map(key_text, first))
 
-    def n_shared(self, key: Column) -> int:
-        return self.n_values - self.lost(key)[0] if self.compares_with(key) else 0
-
     def compares_with(self, key: Column) -> TypeGuard[ColumnInPlace]:
         """Whether the other column is in a database too; a column that only the model has is not."""
         return isinstance(key, ColumnInPlace) and self.domain is key.domain

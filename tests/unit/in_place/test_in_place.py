@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from every_engine import ENGINES
+from example_tables import ExampleTable, in_place
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import quantiles
@@ -25,7 +26,6 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import EngineError, LimitError, OptionError, SchemaError
-from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.in_place.histogram import Histogram
 from hornbeam.learning.learners import learn
 from hornbeam.logic.parse import parse_clause, parse_mode

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from hornbeam.logic.clauses import (
     AT_LEAST,
-    Atom,
     Clause,
     Comparison,
     Literal,
@@ -140,8 +139,3 @@ def joined(items: Sequence[Pieces], between: str, before_last: str) -> Pieces:
             pieces.append(before_last if position == len(items) - 1 else between)
         pieces += item
     return pieces
-
-
-def atom_text(atom: Atom) -> str:
-    """An atom as people read it: a space after each comma."""
-    return text_of(literal_pieces(atom))

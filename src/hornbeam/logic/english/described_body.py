@@ -42,10 +42,6 @@ class DescribedVariable:
     literals: list[Pieces] = field(default_factory=list)
     """conditions in logic notation, which name the variable by its letter"""
 
-    @property
-    def is_narrowed(self) -> bool:
-        return bool(self.conditions or self.literals or self.recent)
-
 
 class DescribedBody:
     """The variables of a body in words, and what each step says about them."""

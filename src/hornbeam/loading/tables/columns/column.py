@@ -95,9 +95,6 @@ class ColumnQuestions(Protocol):
     def repeated(self) -> tuple[int, list[str]]:
         """The number of values that occur in more than one row, and the first few of them."""
 
-    def n_shared(self, key: Self, /) -> int:
-        """The number of values that are also values of a key."""
-
     def lost(self, key: Self, /) -> tuple[int, int, list[str]]:
         """Values that are not values of a key: their number, their number of rows, the first few of them."""
 
@@ -191,12 +188,6 @@ class Column:
     def repeated(self) -> tuple[int, list[str]]:
         again = np.flatnonzero(np.bincount(self.codes[self.codes != MISSING], minlength=self.n_values) > 1)
         return len(again), [self.texts[code] for code in again[:_SHOWN]]
-
-    def n_shared(self, key: Column) -> int:
-        if self.domain is not key.domain:
-            # The same keys may be numbers in one table and text in the other.
-            return len(set(self.texts).intersection(key.texts))
-        return len(np.intersect1d(self.values, key.values, assume_unique=True))
 
     def lost(self, key: Column) -> tuple[int, int, list[str]]:
         lost = np.flatnonzero(places_in(self, key) == MISSING)

@@ -114,7 +114,7 @@ def tried(number: int) -> Tried:
         keys = dict.fromkeys(each.key for each in world.examples)
         cutoff = max((each.cutoff for each in world.examples if each.cutoff), default=None)
         world = world._replace(examples=[oracle.Example(key, cutoff) for key in keys])
-    reader = oracle.Reader(oracle.facts_of(world.tables), world.at_cutoff == "include", {})
+    reader = oracle.Reader(oracle.facts_of(world.tables, world.timed), world.at_cutoff == "include", {})
     one = Tried(number, world, flavour, reader, draw, Counter(), [])
     with tempfile.TemporaryDirectory(prefix="hornbeam-campaign-") as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")

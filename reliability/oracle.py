@@ -55,20 +55,24 @@ class Facts(NamedTuple):
     timed: set[str]
 
 
-def facts_of(tables: Sequence[Table]) -> Facts:
-    """Links to keys that no table has are left out: the link of a thing, or the whole row of a link table."""
+def facts_of(tables: Sequence[Table], cut: bool) -> Facts:
+    """Links to keys that no table has are left out: the link of a thing, or the whole row of a link table.
+
+    If no table has times and examples have no cut-offs, dates are values and nothing more.
+    """
     found = Facts({}, {}, set())
+    dated = cut or any(table.place("time") is not None for table in tables)
     keys = {
         table.name: {str(row[place]) for row in table.rows}
         for table in tables
         if (place := table.place("key")) is not None
     }
     for table in tables:
-        _add_table(found, table, keys)
+        _add_table(found, table, keys, dated)
     return found
 
 
-def _add_table(found: Facts, table: Table, keys: Mapping[str, set[str]]) -> None:
+def _add_table(found: Facts, table: Table, keys: Mapping[str, set[str]], dated: bool) -> None:
     key, time = table.place("key"), table.place("time")
     firsts = [key] if key is not None else [n for n, each in enumerate(table.columns) if each.role == "link"]
     types = tuple(table.name if n == key else table.columns[n].other for n in firsts)
@@ -85,15 +89,14 @@ def _add_table(found: Facts, table: Table, keys: Mapping[str, set[str]]) -> None
         if place in firsts or role == "time":
             continue
         last = {"flag": (), "link": (other,)}.get(role, (f"{name}:{role}",))
-        _declare(found, name, types + last, time is not None or role == "date")
+        _declare(found, name, types + last, time is not None or (dated and role == "date"))
         for first, moment, row in rows:
             cell = row[place]
             if cell is None or cell is False or (role == "link" and str(cell) not in keys[other]):
                 continue
             args = {"flag": (), "number": (float(cell) if role == "number" else 0,), "date": (cell,)}
-            found.of[name].append(
-                Fact(first + args.get(role, (str(cell),)), max(moment, cell) if role == "date" else moment)
-            )
+            known = max(moment, cell) if dated and role == "date" else moment
+            found.of[name].append(Fact(first + args.get(role, (str(cell),)), known))
 
 
 def _declare(found: Facts, predicate: str, types: tuple[str, ...], timed: bool) -> None:

@@ -75,6 +75,30 @@ def test_a_number_is_the_same_in_every_spelling(
     assert {row[0]: row[-2] for row in rows} == dict(zip(USERS, expected, strict=True))
 
 
+@pytest.mark.parametrize("step", ["A = nobody", "not user(B,A), A = nobody", "A = nobody, A = u3", "A = u3"])
+@pytest.mark.parametrize("feature", ["count", "share"])
+def test_an_example_that_no_table_has_is_known_by_its_name(step: str, feature: str, folder: Path) -> None:
+    asked = pd.concat([examples(), pd.DataFrame({"id": ["nobody"], "label": [0]})])
+    found = {}
+    for where in (None, "duckdb"):
+        with hb.load(folder, target="good(users)", examples=asked, schema=SCHEMA, engine=where) as database:
+            text = f"{feature} [missing: 2; < 1: 0; else: 1] : good(A) :- {step}."
+            effect = parse_effect(text, database.schema)
+            model = Model(
+                "good", database.schema, 0.0, (), {**database.origin}, effects=(FittedEffect(effect),)
+            )
+            keys = database.examples_of("good").keys
+            for engine in ("memory", "naive", "duckdb") if where is None else ("duckdb",):
+                scores = model.scores(open_engine(engine, database), keys).tolist()
+                names = [name for (name,) in database.names_of("good", keys)]
+                found[where, engine] = dict(zip(names, scores, strict=True))
+    expected = dict.fromkeys([*USERS, "nobody"], 0.0)
+    expected |= {"A = u3": {"u3": 1.0}, "A = nobody, A = u3": {}}.get(step, {"nobody": 1.0})
+    if feature == "count":
+        assert found[None, "naive"] == expected
+    assert all(each == found[None, "naive"] for each in found.values())
+
+
 @pytest.mark.parametrize("dated", [True, False])
 def test_lengths_of_time_since_a_date_need_cut_offs_that_are_dates(dated: bool) -> None:
     """With cut-offs that are whole numbers, a length of time since a date would be no number of days."""

@@ -30,7 +30,7 @@ from hornbeam.engines.tally import (
     spread,
     to_examples,
 )
-from hornbeam.logic.effects import NUMBER_OF_FACTS, Recent, variable_types
+from hornbeam.logic.effects import NUMBER_OF_FACTS, Equals, Recent, variable_types
 
 MOST_SETS = 3
 """The tables of keys and groundings are kept for this many different sets of examples."""
@@ -68,6 +68,9 @@ class SqlTallies:
 
     def tally(self, request: TallyRequest) -> Tally | Skipped:
         """The tally of one request."""
+        named = [step for step in request.body if isinstance(step, Equals) and self._is_key(step, request)]
+        if named:
+            return self._of_named(request, named)
         cells = self._sizes.cells(request, self._keys)
         if cells > self._sizes.most:
             return Skipped(request, TOO_LARGE, cells, self._sizes.most)
@@ -78,6 +81,24 @@ class SqlTallies:
             return to_examples(self._with_keys(tally, request, types, table), table.of_example)
         tally = self._query(request, types, table.bindings)
         return spread(self._with_keys(tally, request, types, table), table.of_example)
+
+    def _is_key(self, step: Equals, request: TallyRequest) -> bool:
+        """Whether a step compares the name of an example's own key."""
+        types = self._database.schema.types_of(request.head.predicate)
+        return step.variable < len(types) and types[step.variable] not in self._database.schema.numeric
+
+    def _of_named(self, request: TallyRequest, named: Sequence[Equals]) -> Tally | Skipped:
+        """A tally of the examples with some names. They are compared here: tables may not have the key."""
+        tally = self.tally(request._replace(body=tuple(each for each in request.body if each not in named)))
+        if isinstance(tally, Skipped):
+            return replace(tally, clause=request)
+        types = self._database.schema.types_of(request.head.predicate)
+        keep = np.ones(len(tally.row), dtype=bool)
+        for step in named:
+            code = self._database.population(types[step.variable]).code(step.constant)
+            keep &= (self._keys[tally.row, step.variable] == code) & (code != UNKNOWN)
+        times = None if tally.times is None else tally.times[keep]
+        return Tally(tally.row[keep], tuple(each[keep] for each in tally.columns), tally.number[keep], times)
 
     def _query(self, request: TallyRequest, types: Mapping[int, str], bindings: Bindings) -> Tally:
         """The answer of one query: the groups of distinct keys, in any order, without the values of keys."""

@@ -29,16 +29,21 @@ from strategies import STRANGER, TARGET, THRESHOLDS
 finite = st.floats(-1e200, 1e200)
 """The numbers that a model file may hold."""
 levels = st.one_of(finite, st.sampled_from([0.0, -0.0, 1.0, -0.5, 0.1, 1e-7]))
+ends = st.one_of(st.integers(-3, 12).map(float), st.floats(-1e4, 1e4).map(lambda end: round(end, 3) + 0.0))
 number_cuts = st.one_of(finite, st.integers(-3, 12).map(float)).map(lambda number: number + 0.0)
 
 
 @st.composite
 def curves(draw: st.DrawFn, dates: bool = False) -> Curve:
-    """Up to five cuts, numbers or dates, and a level for each range; often no level for missing."""
+    """Up to five cuts, numbers or dates, and a level for each range; often no level for missing, no slope."""
     cut: Any = st.datetimes() if dates else number_cuts
     cuts = tuple(sorted(draw(st.lists(cut, max_size=5, unique_by=number_of)), key=number_of))
     chosen = draw(st.lists(levels, min_size=len(cuts) + 1, max_size=len(cuts) + 1))
-    return Curve(cuts, tuple(chosen), draw(st.one_of(st.just(0.0), levels)))
+    curve = Curve(cuts, tuple(chosen), draw(st.one_of(st.just(0.0), levels)))
+    if dates or draw(st.integers(0, 2)):
+        return curve
+    low, high = sorted(draw(st.lists(ends, min_size=2, max_size=2, unique=True)))
+    return curve._replace(slope=draw(st.sampled_from([0.12, -3.5, 1e-4])), low=low, high=high)
 
 
 @st.composite
@@ -138,5 +143,6 @@ def effects_of(draw: st.DrawFn, database: Database) -> Effect:
     head = head_atom(TARGET, schema.arity(TARGET))
     body = draw(step_bodies(database))
     feature = draw(features_of(schema, head, body))
-    dates = has_dates(schema, head, body, feature) and draw(st.booleans())
-    return Effect(head, body, feature, draw(curves(dates)))
+    dates = has_dates(schema, head, body, feature)
+    curve = draw(curves(dates and draw(st.booleans())))
+    return Effect(head, body, feature, curve._replace(slope=0.0, low=0.0, high=0.0) if dates else curve)

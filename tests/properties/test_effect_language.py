@@ -113,7 +113,9 @@ def test_an_effect_of_a_schema_reads_back_and_has_a_sentence(data: st.DataObject
 def test_every_value_is_in_one_row_of_the_table(curve, kind, value) -> None:  # type: ignore[no-untyped-def]
     feature = Feature(kind, None if kind == "count" else 1)
     rows = curve_rows(curve, feature)
-    assert [row.level for row in rows[: len(curve.levels)]] == list(curve.levels)
+    assert [(row.level, row.level if row.end is None else row.end) for row in rows[: len(curve.levels)]] == [
+        *curve.ends
+    ]
     assert len(curve_table(curve, feature).splitlines()) == len(rows)
     assert all(row.odds == math.exp(min(row.level, 709.0)) for row in rows)
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ weights = st.floats(-5, 5)
 def _bounded(curve: Curve) -> Curve:
     """The curve with levels between -9 and 9, so that sums of them are exact enough."""
     levels = tuple(max(-9.0, min(9.0, level)) for level in curve.levels)
-    return Curve(curve.cuts, levels, max(-9.0, min(9.0, curve.missing)))
+    return curve._replace(levels=levels, missing=max(-9.0, min(9.0, curve.missing)))
 
 
 @st.composite
@@ -44,6 +45,7 @@ def fitted_effects(draw: st.DrawFn, database: Database) -> FittedEffect:
         draw(st.floats(0, 10)),
         draw(st.one_of(st.just(()), errors)),
         draw(st.one_of(st.just(()), examples)),
+        (bounded.low + bounded.high) / 2 if bounded.slope else None,
     )
 
 
@@ -52,7 +54,10 @@ def models(draw: st.DrawFn, database: Database) -> Model:
     """A model of up to three effects, some of them twice, and up to two weighted clauses."""
     effects = draw(st.lists(fitted_effects(database), max_size=3))
     if effects and draw(st.booleans()):
-        effects.append(FittedEffect(effects[0].effect._replace(curve=_bounded(draw(curves())))))
+        first, curve = effects[0].effect, _bounded(draw(curves()))
+        # A date has no slope.
+        curve = curve if first.curve.slope else curve._replace(slope=0.0, low=0.0, high=0.0)
+        effects.append(FittedEffect(first._replace(curve=curve)))
     head = head_atom(TARGET, database.schema.arity(TARGET))
     clauses = [
         WeightedClause(
@@ -106,7 +111,7 @@ def test_an_effect_adds_the_level_of_its_value(world) -> None:  # type: ignore[n
                 assert level == curve.missing
             else:
                 place = sum(value >= number_of(cut) for cut in curve.cuts)
-                assert level == curve.levels[place]
+                assert level == pytest.approx(curve.levels[place] + curve.risen(value), abs=1e-9)
     total = model.prior + sum(model.contributions(engine, keys))
     assert np.allclose(model.scores(engine, keys), total, rtol=0, atol=1e-9)
 
@@ -117,7 +122,7 @@ def test_a_compact_model_predicts_the_same(world) -> None:  # type: ignore[no-un
     database, keys, model = world
     engine = MemoryEngine(database)
     compact = model.compact()
-    parts = [each.effect[:3] for each in compact.effects]
+    parts = [(*each.effect[:3], *each.effect.curve[4:]) for each in compact.effects]
     assert len(set(parts)) == len(parts)
     assert model_text(parse_model(model_text(compact))) == model_text(compact)
     assert np.allclose(compact.scores(engine, keys), model.scores(engine, keys), rtol=0, atol=1e-9)

@@ -62,7 +62,11 @@ def curves(draw: st.DrawFn, values: Floats) -> Curve:
     known = sorted({*values[np.isfinite(values)].tolist(), 1.0, 2.5})
     cuts = sorted(draw(st.lists(st.sampled_from(known), max_size=4, unique=True)))
     levels = draw(st.lists(st.sampled_from(LEVELS), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
-    return Curve(tuple(cuts), tuple(levels), draw(st.sampled_from(LEVELS)))
+    curve = Curve(tuple(cuts), tuple(levels), draw(st.sampled_from(LEVELS)))
+    if draw(st.booleans()) or len(known) < 2 or max(map(abs, known)) > 1e6:
+        return curve
+    low, high = sorted(draw(st.lists(st.sampled_from(known), min_size=2, max_size=2, unique=True)))
+    return curve._replace(slope=draw(st.sampled_from([0.25, -0.5])), low=low, high=high)
 
 
 @pytest.mark.parametrize("system", EVERY_SYSTEM)

@@ -9,6 +9,7 @@ on. A *curve* is a step function from the feature to a change in the score. ``do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,21 +90,49 @@ class Feature(NamedTuple):
 class Curve(NamedTuple):
     """A step function: ``levels[i]`` below ``cuts[i]``, the last level from the last cut on.
 
+    With a slope, each unit beyond ``low`` adds that much more, up to ``high``: a smaller value counts as
+    ``low``, a larger one as ``high``.
+
     >>> print(Curve((3.0, 7.0), (-0.11, 0.0, 0.42), -0.2))
     [missing: -0.2; < 3: -0.11; < 7: 0; else: 0.42]
+    >>> print(Curve((), (-0.3,), 0.0, 0.12, 1.0, 25.0))
+    [slope: 0.12 from 1 to 25; else: -0.3]
     """
 
     cuts: tuple[Value, ...]
     levels: tuple[float, ...]
     missing: float = 0.0
+    slope: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
 
     def __str__(self) -> str:
         parts = [f"missing: {self.missing:.6g}"] if self.missing else []
+        if self.slope:
+            ends = f"{format_threshold(self.low)} to {format_threshold(self.high)}"
+            parts.append(f"slope: {self.slope:.6g} from {ends}")
         parts += [
             f"< {format_threshold(cut)}: {level:.6g}"
             for cut, level in zip(self.cuts, self.levels, strict=False)
         ]
         return f"[{'; '.join([*parts, f'else: {self.levels[-1]:.6g}'])}]"
+
+    def risen(self, value: float) -> float:
+        """What the slope adds at a value."""
+        return self.slope * (min(max(value, self.low), self.high) - self.low) if self.slope else 0.0
+
+    @property
+    def ends(self) -> tuple[tuple[float, float], ...]:
+        """What the curve adds where each of its levels begins and where it ends.
+
+        >>> Curve((3.0,), (0.0, 1.0), 0.0, 0.5, 1.0, 5.0).ends
+        ((0.0, 1.0), (2.0, 3.0))
+        """
+        if not self.slope:
+            return tuple((level, level) for level in self.levels)
+        cuts = [float(cut) for cut in self.cuts if not isinstance(cut, datetime)]
+        places = zip([self.low, *cuts], [*cuts, self.high], self.levels, strict=True)
+        return tuple((level + self.risen(start), level + self.risen(end)) for start, end, level in places)
 
 
 class Effect(NamedTuple):

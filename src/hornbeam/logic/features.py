@@ -72,7 +72,7 @@ _ROWS = (
     FeatureKind(FIRST, NUMBERS, MEAN, "earliest ", (IN_ORDER,), edge=FIRST, dates=True),
     FeatureKind(LAST, NUMBERS, MEAN, "latest ", (IN_ORDER,), edge=LAST, dates=True, line=True),
     FeatureKind(COUNT, GROUNDINGS, COUNT, offered=(NUMBER, CATEGORY, FLAG, LINK), whole=True, line=True),
-    FeatureKind(SHARE, GUARD, COUNT, offered=(NUMBER, CATEGORY, FLAG)),
+    FeatureKind(SHARE, GUARD, COUNT, offered=(NUMBER, CATEGORY, FLAG), line=True),
     FeatureKind(DISTINCT, CONSTANTS, DISTINCT, offered=(CATEGORY, LINK), whole=True),
     FeatureKind(SINCE, DATES, MINIMUM, offered=(DATE,), line=True),
     FeatureKind(SINCE_FIRST, TIMES, MINIMUM, "earliest", (TIME,), edge=FIRST, line=True),

@@ -80,8 +80,8 @@ def parse_effect(text: str, schema: Schema | None = None, source: str = "effect"
     head, body, number = _read_clause(Parser(whole, parser.token.offset, CLAUSE_TOKEN), feature, schema)
     effect = Effect(head, body, number, curve)
     problem = None if schema is None else cut_misfit(schema, effect)
-    if problem is not None and cut is not None:
-        raise SchemaError(problem, whole.place(cut.offset))
+    if problem is not None:
+        raise SchemaError(problem, whole.place(0 if cut is None else cut.offset))
     return effect
 
 
@@ -147,6 +147,8 @@ def parse_shown(text: str, schema: Schema | None = None, source: str = "clause")
 def cut_misfit(schema: Schema, effect: Effect) -> str | None:
     """Why the cuts of an effect do not fit its feature, as a sentence; None if they fit."""
     head, body, feature, curve = effect
+    if curve.slope and has_dates(schema, head, body, feature):
+        return f'the feature "{feature}" is a date, so its curve has no slope.'
     if not curve.cuts or kind_of(curve.cuts[0]) == NUMBER or has_dates(schema, head, body, feature):
         return None
     return f'the feature "{feature}" is a number, so its cuts must be numbers, not dates.'
@@ -177,6 +179,7 @@ def _read_curve(parser: Parser) -> tuple[Curve, Token | None]:
         parser.next()
         missing = _read_level(parser)
         parser.take(";", '";" and the levels of the curve')
+    slope = _read_slope(parser)
     cuts: list[Value] = []
     levels: list[float] = []
     first: Token | None = None
@@ -187,12 +190,33 @@ def _read_curve(parser: Parser) -> tuple[Curve, Token | None]:
         cuts.append(_read_cut(parser, cuts))
         levels.append(_read_level(parser))
         parser.take(";", '";" and the next level')
+        if slope[0] and kind_of(cuts[0]) == DATE:
+            raise parser.fail("no slope beside cuts that are dates")
     if parser.token.value != "else":
         raise parser.fail('"<" and a cut, or "else"')
     parser.next()
     levels.append(_read_level(parser))
     parser.take("]", '"]" after the level of "else"')
-    return Curve(tuple(cuts), tuple(levels), missing), first
+    return Curve(tuple(cuts), tuple(levels), missing, *slope), first
+
+
+def _read_slope(parser: Parser) -> tuple[float, float, float]:
+    """``slope: 0.12 from 1 to 25;`` as three numbers; zeros if there is no slope."""
+    if not (parser.token.value == "slope" and parser.token.kind == "word"):
+        return 0.0, 0.0, 0.0
+    parser.next()
+    slope = _read_level(parser)
+    ends: list[float] = []
+    for word in ("from", "to"):
+        if parser.token.value != word:
+            raise parser.fail(f'"{word}" and a number')
+        parser.next()
+        if word == "to" and number_of(read_value(parser.token.value) or 0.0) <= ends[0]:
+            raise parser.fail("a number above the one before it")
+        ends.append(_read_number(parser, "a number"))
+    low, high = ends
+    parser.take(";", '";" and the levels of the curve')
+    return (slope, low, high) if slope else (0.0, 0.0, 0.0)
 
 
 def _read_cut(parser: Parser, before: list[Value]) -> Value:
@@ -210,12 +234,16 @@ def _read_cut(parser: Parser, before: list[Value]) -> Value:
 
 def _read_level(parser: Parser) -> float:
     parser.take(":", '":" and a level')
-    level = read_value(parser.token.value) if parser.token.kind == "word" else None
-    if not isinstance(level, float):
-        raise parser.fail("a level, which is a number")
-    negative_zero = level == 0.0 and parser.token.value.startswith("-")
+    return _read_number(parser, "a level, which is a number")
+
+
+def _read_number(parser: Parser, what: str) -> float:
+    number = read_value(parser.token.value) if parser.token.kind == "word" else None
+    if not isinstance(number, float):
+        raise parser.fail(what)
+    negative_zero = number == 0.0 and parser.token.value.startswith("-")
     parser.next()
-    return -0.0 if negative_zero else level
+    return -0.0 if negative_zero else number
 
 
 def _read_clause(parser: Parser, feature: _NamedFeature, schema: Schema | None) -> tuple[Atom, Body, Feature]:

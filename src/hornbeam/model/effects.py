@@ -45,6 +45,8 @@ class FittedEffect:
     """standard error of the level for missing, then of each level of the curve; empty without bags"""
     examples: tuple[int, ...] = ()
     """number of training examples with a missing value, then at each level of the curve"""
+    centre: float | None = None
+    """mean value of the training examples between the ends of the slope; None without a slope"""
 
     def __str__(self) -> str:
         return str(self.effect)
@@ -55,7 +57,8 @@ class FittedEffect:
         if not self.errors:
             return False
         curve = self.effect.curve
-        levels = [*zip(curve.levels, self.errors[1:], strict=True)]
+        ends = zip(curve.ends, self.errors[1:], strict=True)
+        levels = [(level, error) for both, error in ends for level in both]
         levels += [(curve.missing, self.errors[0])] if curve.missing else []
         (high, of_high), (low, of_low) = max(levels), min(levels)
         return 0.0 < high - low < math.hypot(of_high, of_low)
@@ -74,6 +77,8 @@ class FittedEffect:
             "log_odds": [row.level for row in rows],
             "odds": [row.odds for row in rows],
         }
+        if self.effect.curve.slope:
+            columns["log_odds_at_end"] = [row.level if row.end is None else row.end for row in rows]
         if self.errors:
             columns["error"] = [self.errors[place] for place in places]
         if self.examples:
@@ -86,10 +91,17 @@ def levels_of(curve: Curve, values: Floats) -> Floats:
 
     >>> levels_of(Curve((3.0, 7.0), (-1.0, 0.0, 1.0), 0.5), np.array([2.9, 3.0, 7.0, np.nan])).tolist()
     [-1.0, 0.0, 1.0, 0.5]
+    >>> levels_of(Curve((), (1.0,), 0.0, 0.5, 2.0, 4.0), np.array([1.0, 3.0, 9.0, np.nan])).tolist()
+    [1.0, 1.5, 2.0, 0.0]
     """
     cuts = np.array([number_of(cut) for cut in curve.cuts], dtype=np.float64)
     levels = np.array([*curve.levels, curve.missing], dtype=np.float64)
-    return np.asarray(levels[np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right"))])
+    missing = np.isnan(values)
+    added = np.asarray(levels[np.where(missing, -1, np.searchsorted(cuts, values, side="right"))])
+    if not curve.slope:
+        return added
+    risen = curve.slope * (np.clip(values, curve.low, curve.high) - curve.low)
+    return added + np.where(missing, 0.0, risen)
 
 
 def values_of(engine: Engine, effects: Sequence[Effect], keys: Codes) -> Iterator[Floats]:
@@ -125,7 +137,10 @@ def mean_level(fitted: FittedEffect) -> float:
     total = sum(fitted.examples)
     if not total or len(fitted.examples) != len(levels):
         return 0.0
-    return math.fsum(n * level for n, level in zip(fitted.examples, levels, strict=True)) / total
+    added = math.fsum(n * level for n, level in zip(fitted.examples, levels, strict=True))
+    if fitted.centre is not None:
+        added += sum(fitted.examples[1:]) * fitted.effect.curve.risen(fitted.centre)
+    return added / total
 
 
 def by_importance(effects: Sequence[FittedEffect]) -> list[FittedEffect]:
@@ -159,12 +174,19 @@ def effects_frame(
 def merged(effects: Sequence[FittedEffect]) -> tuple[FittedEffect, ...]:
     """Equivalent effects in which each body with its feature appears once: curves of repeated ones are added.
 
+    One with a slope appears once for each range of the slope.
+
     A merged effect keeps the place of the first and no errors; its importance is the sum of theirs.
     """
     groups: dict[tuple[object, ...], list[FittedEffect]] = {}
+    sloped = {
+        in_order_of_use(each.effect)[:3]: each.effect.curve for each in effects if each.effect.curve.slope
+    }
     for each in effects:
-        head, body, feature, _ = in_order_of_use(each.effect)
-        groups.setdefault((head, body, feature), []).append(each)
+        head, body, feature, curve = in_order_of_use(each.effect)
+        # Slopes between different ends have no sum with one slope; steps have one with any slope.
+        ends = curve if curve.slope else sloped.get((head, body, feature), curve)
+        groups.setdefault((head, body, feature, ends.low, ends.high), []).append(each)
     return tuple(members[0] if len(members) == 1 else _sum(members) for members in groups.values())
 
 
@@ -176,18 +198,20 @@ def _sum(members: Sequence[FittedEffect]) -> FittedEffect:
     cuts = tuple(sorted(values, key=number_of))
     # A range begins with the cut below it, which has the level of the range.
     points = np.array([-np.inf, *map(number_of, cuts)])
-    columns = [levels_of(curve, points).tolist() for curve in curves]
-    curve = Curve(
-        cuts,
-        tuple(math.fsum(levels) for levels in zip(*columns, strict=True)),
-        math.fsum(curve.missing for curve in curves),
-    )
+    columns = [levels_of(curve._replace(slope=0.0), points).tolist() for curve in curves]
+    levels = tuple(math.fsum(levels) for levels in zip(*columns, strict=True))
+    curve = Curve(cuts, levels, math.fsum(curve.missing for curve in curves))
+    slope = math.fsum(curve.slope for curve in curves)
+    if slope:
+        (ends, *_) = [each for each in curves if each.slope]
+        curve = ends._replace(cuts=cuts, levels=levels, missing=curve.missing, slope=slope)
     same = all(member.effect.curve.cuts == cuts for member in members)
     return FittedEffect(
         members[0].effect._replace(curve=curve),
         math.fsum(member.importance for member in members),
         (),
         members[0].examples if same else (),
+        next((each.centre for each in members if each.centre is not None), None) if curve.slope else None,
     )
 
 
@@ -206,10 +230,20 @@ def effect_fields(fitted: FittedEffect) -> dict[str, object]:
         "cuts": [format_value(cut) if isinstance(cut, datetime) else cut for cut in curve.cuts],
         "levels": list(curve.levels),
         "missing": curve.missing,
+        **_slope_fields(fitted),
         "importance": fitted.importance,
         "errors": list(fitted.errors),
         "examples": list(fitted.examples),
     }
+
+
+def _slope_fields(fitted: FittedEffect) -> dict[str, object]:
+    """The slope of a curve, if it has one."""
+    curve = fitted.effect.curve
+    if not curve.slope:
+        return {}
+    centre = {} if fitted.centre is None else {"centre": fitted.centre}
+    return {"slope": curve.slope, "low": curve.low, "high": curve.high, **centre}
 
 
 def read_effect(target: str, schema: Schema, fields: Fields) -> FittedEffect:
@@ -228,7 +262,11 @@ def read_effect(target: str, schema: Schema, fields: Fields) -> FittedEffect:
     cuts, levels = _read_cuts(fields), fields.numbers("levels")
     if len(levels) != len(cuts) + 1:
         raise fields.wrong("levels", f"{len(cuts) + 1} numbers, one more than cuts", list(levels))
-    effect = Effect(head, body, parsed, Curve(cuts, levels, fields.number("missing")))
+    curve = Curve(cuts, levels, fields.number("missing"))
+    centre = None
+    if fields.has("slope"):
+        curve, centre = _read_slope(fields, curve)
+    effect = Effect(head, body, parsed, curve)
     problem = cut_misfit(schema, effect)
     if problem is not None:
         raise fields.wrong("cuts", f"numbers ({problem})", list(map(str, cuts)))
@@ -239,7 +277,20 @@ def read_effect(target: str, schema: Schema, fields: Fields) -> FittedEffect:
     _check_numbers(fields, "errors", errors, len(levels))
     _check_numbers(fields, "examples", examples, len(levels))
     fields.close()
-    return FittedEffect(effect, importance, errors, examples)
+    return FittedEffect(effect, importance, errors, examples, centre)
+
+
+def _read_slope(fields: Fields, curve: Curve) -> tuple[Curve, float | None]:
+    """The curve with its slope, and the mean value of the training examples between its ends, if known."""
+    slope, centre = fields.number("slope"), fields.number("centre") if fields.has("centre") else None
+    low, high = fields.number("low"), fields.number("high")
+    if any(isinstance(cut, datetime) for cut in curve.cuts):
+        raise fields.wrong("slope", "no slope where cuts are dates", slope)
+    if not low < high:
+        raise fields.wrong("high", "a number above that of low", high)
+    if centre is not None and not low <= centre <= high:
+        raise fields.wrong("centre", "a number from low to high", centre)
+    return curve._replace(slope=slope, low=low, high=high), centre
 
 
 def _read_cuts(fields: Fields) -> tuple[Value, ...]:

@@ -284,7 +284,7 @@ class PreparedEffect:
 
 def level_function(curve: Curve) -> Callable[[float], float]:
     """The level of a curve at a value; NaN stands for a missing value."""
-    if curve._fields != ("cuts", "levels", "missing"):
+    if curve.slope:
         return lambda value: float(levels_of(curve, np.array([value]))[0])
     cuts, levels, missing = [number_of(cut) for cut in curve.cuts], curve.levels, curve.missing
     return lambda value: missing if value != value else levels[bisect_right(cuts, value)]

@@ -439,7 +439,8 @@ def test_the_errors_of_a_short_model_are_those_of_its_own_effects() -> None:
 
     def of_first(**options: Any) -> tuple[float, float]:
         first = fit(MemoryEngine(database), examples, EffectOptions(**options)).model.effects[0]
-        return first.effect.curve.levels[-1], first.errors[-1]
+        ends = first.effect.curve.ends
+        return ends[-1][1] - ends[0][0], first.errors[-1]
 
     level, error = of_first(max_effects=1)
     level_of_one, error_of_one = of_first(max_effects="all")

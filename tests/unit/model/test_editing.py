@@ -70,7 +70,7 @@ def curve_of(model, name):
 def test_each_edit_makes_the_nearest_curve_of_its_shape(edit, curve):
     edited = MODEL.edited(edit)
     name = "mean" if " 1" in edit else "count"
-    assert curve_of(edited, name) == (
+    assert curve_of(edited, name)[:3] == (
         pytest.approx(curve.cuts), pytest.approx(curve.levels), pytest.approx(curve.missing)
     )  # fmt: skip
     other = "count" if name == "mean" else "mean"
@@ -87,7 +87,7 @@ def test_rising_and_falling_curves_are_the_isotonic_regressions(rows):
     levels, weights, gaps = (list(column) for column in zip(*rows, strict=True))
     curve = Curve(tuple(np.cumsum(gaps)[1:].tolist()), tuple(levels), 0.5)
     for change, rising in ((RISE, True), (FALL, False)):
-        changed = CHANGES[change](curve, weights)
+        changed = CHANGES[change](curve, weights, curve)
         places = range(len(levels))
         wanted = IsotonicRegression(increasing=rising).fit(places, levels, weights).predict(places)
         assert changed.levels == pytest.approx(wanted.tolist(), abs=1e-9)
@@ -100,7 +100,8 @@ def test_a_straight_curve_is_the_line_of_least_squares_through_the_middles_of_it
     cuts = np.cumsum(gaps)[1:]
     middles = (cuts[1:] + cuts[:-1]) / 2
     places = np.array([2 * cuts[0] - middles[0], *middles, 2 * cuts[-1] - middles[-1]])
-    changed = CHANGES[STRAIGHTEN](Curve(tuple(cuts.tolist()), tuple(levels)), weights)
+    curve = Curve(tuple(cuts.tolist()), tuple(levels))
+    changed = CHANGES[STRAIGHTEN](curve, weights, curve)
     line = np.polyfit(places, levels, 1, w=np.sqrt(weights))
     assert changed.levels == pytest.approx(np.polyval(line, places).tolist(), abs=1e-6)
 

@@ -210,3 +210,15 @@ def test_a_model_with_weights_per_constant_is_saved_and_read_back(tmp_path):
     names = model.settings["names"]["films"]
     assert names == {key: f"Film {key[1:]}" for key in names}
     assert "likelier with Film " in model.words()
+
+
+def test_a_line_has_what_it_adds_at_both_ends() -> None:
+    schema = Schema({"bad": ("users",), "orders": ("users", "orders")})
+    effect = parse_effect("count [slope: 0.5 from 0 to 4; else: -1] : bad(A) :- orders(A,B).", schema)
+    fitted = FittedEffect(effect, 0.3, (0.0, 0.1), (0, 10), centre=2.0)
+    card = effect_card(fitted, Readers(schema, average=0.0))
+    assert "each further one adds 0.5 to the log-odds, up to 4." in card.sentence
+    assert card.change == "from 27 % to 73 %"
+    _, rows = card_table(card)
+    assert rows == [("0 to 4", "−1 to +1", "0.1", "× 0.37 to × 2.72", "27 % to 73 %", "10")]
+    assert "0 to 4: log-odds −1 to +1, odds × 0.368 to × 2.72" in str(curve_plot(card).svg())

@@ -68,12 +68,27 @@ def level_of(value: exp.Expr, curve: Curve) -> exp.Expr:
     for cut, level in zip(curve.cuts, curve.levels, strict=False):
         below = exp.LT(this=value.copy(), expression=real(_plain(cut)))
         cases.append(exp.If(this=below, true=real(level)))
-    return exp.Case(ifs=cases, default=real(curve.levels[-1]))
+    levels = exp.Case(ifs=cases, default=real(curve.levels[-1]))
+    return exp.Add(this=levels, expression=_risen(value, curve)) if curve.slope else levels
+
+
+def _risen(value: exp.Expr, curve: Curve) -> exp.Expr:
+    """What the slope of a curve adds for a value."""
+    missing = exp.Is(this=value.copy(), expression=exp.null())
+    below = exp.LT(this=value.copy(), expression=real(curve.low))
+    above = exp.GT(this=value.copy(), expression=real(curve.high))
+    beyond = exp.paren(exp.Sub(this=value.copy(), expression=real(curve.low)))
+    cases = [
+        exp.If(this=missing, true=real(0.0)),
+        exp.If(this=below, true=real(0.0)),
+        exp.If(this=above, true=real(curve.risen(curve.high))),
+    ]
+    return exp.Case(ifs=cases, default=exp.Mul(this=real(curve.slope), expression=beyond))
 
 
 def adds_nothing(curve: Curve) -> bool:
     """Whether a curve is 0 everywhere."""
-    return not any((*curve.levels, curve.missing))
+    return not any((*curve.levels, curve.missing, curve.slope))
 
 
 def _plain(cut: Value) -> float:

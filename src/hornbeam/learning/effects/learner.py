@@ -5,7 +5,7 @@
 2. Weights per constant are fitted together, as one block (``constants``).
 3. Boosting takes many small steps over the candidates, for several bags at once (``boosting``, ``bagging``).
    The examples outside the bags choose the number of steps, which may be none. If examples have cut-offs,
-   later examples choose it, and may put lines beside the steps (``lines``).
+   later examples choose it. They may put lines beside the steps, or in their place (``lines``).
 4. The average of the bags is the long model (``long_model``). The short model has fewer effects
    (``shortening``).
 """
@@ -253,7 +253,7 @@ class _Learner:
             history = History((), ending.reason, ending.cut, notes=problem.notes)
         else:
             try:
-                if problem.is_judged_later and not ending.cut:
+                if not ending.cut:
                     long.add_lines()
                 prior, effects = long.effects()
             except KeyboardInterrupt:

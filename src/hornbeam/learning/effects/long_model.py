@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,18 @@ from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.examples.bagging import SHARE
 from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.examples.problem import Problem
-from hornbeam.learning.effects.lines import LineData, Lines, fitted_lines, share_of_lines, simple_candidates
-from hornbeam.learning.effects.shortening import Long, Short, Wanted, shortened
+from hornbeam.learning.effects.lines import (
+    Limits,
+    LineData,
+    Lines,
+    LineValues,
+    fitted_lines,
+    line_values,
+    lines_or_steps,
+    share_of_lines,
+    simple_candidates,
+)
+from hornbeam.learning.effects.shortening import Idea, Long, Short, Wanted, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.effects.steps.gains import score_table
@@ -26,7 +37,16 @@ from hornbeam.learning.losses.loss import PLAIN_UNIT
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE
 from hornbeam.learning.workers import ALONE, Jobs
-from hornbeam.logic.effects import Body, Curve, Effect, Feature, has_dates, in_order_of_use
+from hornbeam.logic.effects import (
+    Body,
+    Curve,
+    Effect,
+    Feature,
+    Recent,
+    has_dates,
+    in_order_of_use,
+    predicates_in,
+)
 from hornbeam.logic.schema import DATE, NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
@@ -35,6 +55,18 @@ MORE_STEPS = 1.5
 NOISE = 1.5
 """The steps must lower the loss of held-out examples by this many standard errors: of worlds of coin flips,
 fewer than one in ten does by chance."""
+
+NOISE_OF_LINES = 2.25
+"""Where no steps do, lines must by this many: they are a second chance for noise."""
+
+
+class Beside(NamedTuple):
+    """Lines beside the steps."""
+
+    share: float
+    """their share in the scores"""
+    lines: Lines
+    values: LineValues
 
 
 class LongModel:
@@ -87,8 +119,8 @@ class LongModel:
         data = StepData(*shared, self.offset, worth, self.search.pairs, directions=directed)
         self.boosting = Boosting(data, self.weights, jobs, self.judged)
         self.bags = self.boosting.bags
-        self.lines: tuple[float, Lines] | None = None
-        """the share of lines in the scores, and the lines"""
+        self.lines: Beside | None = None
+        """the lines beside the steps, if there are any"""
         self.constant_loss = self._constant_loss()
         self.short: Short | None = None
         """the short model, once it is made"""
@@ -98,21 +130,33 @@ class LongModel:
         """the numbers of effects of the short model and of the long one"""
 
     def add_lines(self) -> None:
-        """Put lines beside the steps, if both together predict the judged examples better.
-
-        Call it only if later examples judge. A bag that is judged by itself gains by lines what the average
-        of the bags has anyway.
-        """
-        simple = [each for each in simple_candidates(self.pool.candidates) if not self.directions[each]]
-        if not simple or not self.options.validate or not self.judged.any():
+        """Put lines beside the steps, or in their place, if held-out examples are predicted better so."""
+        problem, candidates = self.problem, self.pool.candidates
+        schema = problem.engine.database.schema
+        simple = [each for each in simple_candidates(candidates, schema) if not self.directions[each]]
+        if not simple or not self.options.validate or not self.judged.any() or problem.loss.together:
             return
-        loss = self.problem.loss
-        data = LineData(self.bins, self.bin_scores, self.targets, self.offset, self.sizes, loss)
-        lines = fitted_lines(data, simple, self.weights, self.judged)
-        if lines is not None:
-            both = self._scores(*self._of_steps(self.steps)), self._scores(*lines)
-            share = share_of_lines(loss, self.targets, self.judged, both)
-            self.lines = (share, lines) if share else None
+        values = line_values(problem.engine, candidates, simple, problem.examples.keys)
+        offset = self.offset[self.groups.which]
+        data = LineData(values, problem.targets, offset, problem.weights, problem.loss)
+        lines = fitted_lines(data, problem.bag_weights, problem.judged_weights)
+        if lines is None:
+            return
+        steps = self._scores(*self._of_steps(self.steps))[self.groups.which]
+        both = steps, lines.scores(values) + offset[:, None]
+        surely = 1.0 if self.steps else NOISE_OF_LINES
+        share = share_of_lines(problem.loss, problem.targets, problem.judged_weights, both, surely)
+        if share:
+            self._separate()
+            self.lines = Beside(share, lines, values)
+
+    def _separate(self) -> None:
+        """Let each example stand for itself: equal ones in all bins may differ in their lines."""
+        which = self.groups.which
+        self.bins, self.targets, self.offset = self.bins[:, which], self.targets[which], self.offset[which]
+        self.weights, self.judged = self.problem.bag_weights, self.problem.judged_weights
+        self.groups = all_alone(len(which))
+        self.numbers, self.sizes = self.groups.sizes(), self.problem.weights
 
     def _row(self, candidate: int) -> Bins:
         """The bins of a candidate or of a pair."""
@@ -252,16 +296,21 @@ class LongModel:
         bins = np.array([self._row(each) for each in used])
         models = self._scores(curves, intercepts)
         averaged = models[:, list(self.design.averaged)].mean(axis=1)
+        tables = self._tables(used, curves)
+        lines = {place: line for place, each in enumerate(used) if (line := self._line(each)) is not None}
+        for place, line in lines.items():
+            lines_or_steps([table[place] for table in tables], bins[place], line, self.sizes)
         long = Long(
             bins,
             np.column_stack([models, averaged]),
             np.column_stack([self.weights, self.sizes]),
             self.judged,
-            [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
+            tables,
             self.offset,
-            np.array([n_conditions(self._candidate(each).request.body) for each in used]),
+            [_idea(self._candidate(each).request.body) for each in used],
             self.directions[np.array(used) % len(self.directions)],
             [len(self._candidate(each).cuts) + 2 for each in used],
+            {place: line for place, line in lines.items() if tables[-1][place][-1]},
         )
         most, validate = self.options.max_effects, self.options.validate
         if short and most != ALL and (validate or most is not None):
@@ -289,17 +338,23 @@ class LongModel:
         return self._based(self._mean(intercepts)), self._ordered(levels, curves)
 
     def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
-        """For each model its curves and the intercept."""
+        """For each model its curves, with a level for each bin and, last, a slope; and the intercept."""
         curves, intercepts = self._of_steps(self.steps)
         if self.lines is None:
             return curves, intercepts
-        share, lines = self.lines
-        for own, beside in zip(curves, lines.curves, strict=True):
-            for candidate in own | beside:
-                levels = (1.0 - share) * self._levels(own, candidate)
-                own[candidate] = levels + share * self._levels(beside, candidate)
-        mixed = zip(intercepts, lines.intercepts, strict=True)
-        return curves, [(1.0 - share) * own + share * beside for own, beside in mixed]
+        share, lines, values = self.lines
+        mixed = []
+        for model, own in enumerate(curves):
+            beside = lines.curves(model, values, self.levels + 1)
+            kept = own if share < 1.0 else {}
+            mixed.append(
+                {
+                    each: (1.0 - share) * self._levels(kept, each) + share * self._levels(beside, each)
+                    for each in kept | beside
+                }
+            )
+        both = zip(intercepts, lines.intercepts, strict=True)
+        return mixed, [(1.0 - share) * own + share * beside for own, beside in both]
 
     def _of_steps(self, steps: int) -> tuple[list[dict[int, Floats]], list[float]]:
         """For each model the curves after some steps, and the intercept."""
@@ -321,8 +376,19 @@ class LongModel:
         scores += self.offset[:, None]
         for column, own in enumerate(curves):
             for candidate, levels in own.items():
-                scores[:, column] += levels[self._row(candidate)]
+                scores[:, column] += self._added(candidate, levels)
         return scores
+
+    def _added(self, candidate: int, levels: Floats) -> Floats:
+        """What a curve adds to the score of each example."""
+        added: Floats = levels[self._row(candidate)]
+        line = self._line(candidate) if levels[-1] else None
+        return added if line is None else added + levels[-1] * line
+
+    def _line(self, candidate: int) -> Floats | None:
+        """The values of a candidate in the units of its line; None if it has no line."""
+        place = None if self.lines is None else self.lines.values.of(candidate)
+        return None if self.lines is None or place is None else self.lines.values.columns[place]
 
     def held_out_scores(self) -> Floats:
         """The mean score of each example in the models that are judged on it; NaN if none is."""
@@ -350,44 +416,67 @@ class LongModel:
         (head, body, feature), cuts, _ = self._candidate(candidate)
         bins = self._row(candidate)
         counts = np.bincount(bins, self.numbers, minlength=len(cuts) + 2)
-        added = levels[bins]
+        added = self._added(candidate, levels)
         mean = float((added * self.sizes).sum() / self.sizes.sum())
         importance = float((np.abs(added - mean) * self.sizes).sum() / self.sizes.sum())
-        spread = self._spread(candidate, curves)
         scale = self.problem.unit.scale
-        rounded = [round_weight(scale * level) for level in levels[: len(cuts) + 2].tolist()]
+        limits = self._limits(candidate) if levels[-1] else None
+        slope = 0.0 if limits is None else round_weight(scale * float(levels[-1]) / limits.deviation)
+        base = 0.0 if limits is None or not slope else float(levels[-1] * limits.ends[0])
+        rounded = [round_weight(scale * level) for level in (levels[: len(cuts) + 2] + base).tolist()]
         starts = [1, *(b for b in range(2, len(cuts) + 2) if rounded[b] != rounded[b - 1])]
         ends = [*starts[1:], len(cuts) + 2]
         kind = self._kind(body, feature)
         curve = Curve(
             tuple(value_of(cuts[start - 2], kind) for start in starts[1:]),
             tuple(rounded[start] for start in starts),
-            rounded[0] if counts[0] else 0.0,
+            round_weight(scale * float(levels[0])) if counts[0] else 0.0,
         )
+        centre = None
+        if limits is not None and slope:
+            curve, centre = curve._replace(slope=slope, low=limits.low, high=limits.high), limits.mean
         errors: tuple[float, ...] = ()
         if len(self.design.averaged) > 1:
-            errors = tuple(scaled(round(float(spread[start]), 6), scale) for start in (0, *starts))
+            places = [(0, 1), *zip(starts, ends, strict=True)]
+            spread = self._spread(candidate, curves, places)
+            errors = tuple(scaled(round(each, 6), scale) for each in spread)
         examples = [int(counts[0]), *(int(counts[a:b].sum()) for a, b in zip(starts, ends, strict=True))]
         effect = in_order_of_use(Effect(head, body, feature, curve))
-        return FittedEffect(effect, scaled(round(importance, 9), scale), errors, tuple(examples))
+        return FittedEffect(effect, scaled(round(importance, 9), scale), errors, tuple(examples), centre)
+
+    def _limits(self, candidate: int) -> Limits | None:
+        """Where the line of a candidate begins and ends; None if it has none."""
+        place = None if self.lines is None else self.lines.values.of(candidate)
+        return None if self.lines is None or place is None else self.lines.values.limits[place]
 
     def _kind(self, body: Body, feature: Feature) -> str:
         """Whether the values of a feature are numbers or dates."""
         schema = self.problem.engine.database.schema
         return DATE if has_dates(schema, self.problem.head, body, feature) else NUMBER
 
-    def _spread(self, candidate: int, curves: list[dict[int, Floats]]) -> Floats:
-        """The standard error of each level, from its spread between bags that share most examples."""
-        bags = [self._levels(curves[bag], candidate) for bag in self.design.averaged]
-        errors: Floats = np.std(np.array(bags), axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
-        return errors
+    def _spread(
+        self, candidate: int, curves: list[dict[int, Floats]], places: list[tuple[int, int]]
+    ) -> list[float]:
+        """The standard error of the mean level of some ranges of bins, each from one bin to before another.
+
+        It is taken from the spread between bags, which share most examples.
+        """
+        bags = np.array([self._levels(curves[bag], candidate) for bag in self.design.averaged])
+        line = self._line(candidate) if bags[:, -1].any() else None
+        levels = bags[:, [start for start, _ in places]]
+        if line is not None:
+            bins = self._row(candidate)
+            inside = [line[(start <= bins) & (bins < end)] for start, end in places]
+            levels = levels + bags[:, -1:] * [float(each.mean()) if len(each) else 0.0 for each in inside]
+        errors = np.std(levels, axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
+        return [float(each) for each in errors]
 
     def _levels(self, own: dict[int, Floats], candidate: int) -> Floats:
         levels = own.get(candidate)
         return self._none() if levels is None else levels
 
     def _none(self) -> Floats:
-        return np.zeros(self.levels)
+        return np.zeros(self.levels + 1)
 
     def _mean(self, intercepts: list[float]) -> float:
         return math.fsum(intercepts[bag] for bag in self.design.averaged) / len(self.design.averaged)
@@ -397,6 +486,13 @@ class LongModel:
         if self.block is None:
             return intercept
         return intercept + self.block.intercept - float(self.block.crossed.mean())
+
+
+def _idea(body: Body) -> Idea:
+    limits = sum(
+        (step.last is not None) + (step.within is not None) for step in body if isinstance(step, Recent)
+    )
+    return Idea(frozenset(predicates_in(body)), n_conditions(body), len(body) + limits)
 
 
 def _directions(problem: Problem, pool: Pool) -> Floats:

@@ -13,7 +13,7 @@ average does, so that any short model seems as good.)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -32,6 +32,10 @@ RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
+COPY = 0.95
+"""Candidates of one path with at least this rank correlation are near-copies: one of them is enough."""
+LOOKED = 2_000
+"""About this many examples say how near candidates are."""
 FEW, ENOUGH = 20, 0.95
 """This many effects are not exceeded if they keep at least this share of the gain."""
 SIZES = (*range(11), 12, 14, 16, 18, FEW, 22, 25, 28, 32, 36, 40, 45, 50, 55, 60, 70, 80, 100, 120)
@@ -42,6 +46,19 @@ OTHER_FITS = 10
 NAME = "short"
 
 Bins = npt.NDArray[np.uint8]
+
+
+class Idea(NamedTuple):
+    """What a candidate is about, and how simple it is."""
+
+    predicates: frozenset[str]
+    conditions: int
+    length: int
+    """the number of its steps and of their limits in time"""
+
+    def is_near(self, other: Idea) -> bool:
+        """Whether both follow the same path, of which one may read an attribute and the other not."""
+        return self.predicates <= other.predicates or other.predicates <= self.predicates
 
 
 class Long(NamedTuple):
@@ -55,15 +72,17 @@ class Long(NamedTuple):
     judged: Floats
     """weight of each example where each model is judged, but for the average"""
     curves: list[Floats]
-    """the curves of each model: a row for each candidate"""
+    """the curves of each model: a row for each candidate, with a level for each bin and, last, a slope"""
     offset: Floats
     """what effects other than curves add to the score of each example"""
-    conditions: Floats
-    """the number of conditions in the body of each candidate"""
+    ideas: Sequence[Idea]
+    """what each candidate is about"""
     directions: Floats
     """for each candidate 1 if its curve may only rise, -1 if it may only fall, else 0"""
     n_bins: Sequence[int]
     """the number of bins of each candidate, with that of missing values"""
+    values: Mapping[int, Floats] = {}
+    """for each candidate with a line, its value in each example"""
 
     @property
     def average(self) -> int:
@@ -239,7 +258,10 @@ class _Order:
         self._fit = _Fit(long, rows, (long.average, long.average), targets, loss)
         self._of_bins = bin_sums(long.bins, self._fit.size)
         self._weights = self._sums(self._fit.weights)
+        self._ranks = _ranks_of(long.bins, long.weights[:, long.average])
         self._chosen: list[int] = []
+        self._copies: set[int] = set()
+        """near-copies of those that are chosen"""
         self._more = True
 
     def first(self, size: int) -> list[int]:
@@ -260,20 +282,62 @@ class _Order:
         return sums
 
     def _add(self) -> bool:
-        """Choose one more candidate, unless none explains anything."""
-        fit, conditions = self._fit, self._long.conditions
+        """Choose one more candidate, unless none explains anything; its near-copies are out from then on."""
+        fit, ideas = self._fit, self._long.ideas
         if len(self._chosen) == len(self._long.bins):
             return False
-        sums = self._sums(fit.weights * (fit.wanted - fit.score))
-        gains = np.round((sums * sums / (self._weights + RIDGE)).sum(axis=1), 9)
-        gains[self._chosen] = -1.0
+        gains = self._gains(fit.weights * (fit.wanted - fit.score))
+        gains[[*self._chosen, *self._copies]] = -1.0
         if gains.max() <= 1e-6:
             return False
-        good = np.flatnonzero(gains >= AS_GOOD * gains.max())
-        simple = good[conditions[good] == conditions[good].min()]
-        self._chosen.append(int(simple[gains[simple].argmax()]))
+        good = np.flatnonzero(gains >= AS_GOOD * gains.max()).tolist()
+        fewest = min(ideas[each].conditions for each in good)
+        best = max((each for each in good if ideas[each].conditions == fewest), key=lambda each: gains[each])
+        copies = self._near(best)
+        as_good = [each for each in copies if gains[each] >= AS_GOOD * gains[best]]
+        chosen = min(as_good, key=lambda each: (*ideas[each][1:], each != best, each))
+        self._copies.update(each for each in copies if each not in self._chosen)
+        self._copies.discard(chosen)
+        self._chosen.append(chosen)
         fit.extend(self._chosen)
         return True
+
+    def _gains(self, left: Floats) -> Floats:
+        """How much each candidate explains of what is left: by levels, or by its line if it has no levels."""
+        sums = self._sums(left)
+        gains = (sums * sums / (self._weights + RIDGE)).sum(axis=1)
+        for candidate, values in self._fit.values.items():
+            along = float((left * values).sum())
+            by_line = along * along / (float((self._fit.weights * values * values).sum()) + RIDGE)
+            of_missing = sums[candidate, 0] ** 2 / (self._weights[candidate, 0] + RIDGE)
+            if self._fit.is_line[candidate]:
+                gains[candidate] = by_line + of_missing
+        return np.asarray(np.round(gains, 9))
+
+    def _near(self, candidate: int) -> list[int]:
+        """The candidates that say nearly the same about the same path; the candidate is one of them."""
+        ideas = self._long.ideas
+        near = [each for each, idea in enumerate(ideas) if idea.is_near(ideas[candidate])]
+        ranks = self._ranks
+        # Bins are in the order of values, so that their correlation is one of ranks.
+        alike = np.abs((ranks[near] * ranks[candidate]).sum(axis=1)) >= COPY
+        return [
+            each for each, is_copy in zip(near, alike.tolist(), strict=True) if is_copy or each == candidate
+        ]
+
+
+def _ranks_of(bins: Bins, sizes: Floats) -> Floats:
+    """For each candidate the ranks of some examples by their bins; products of two rows are correlations."""
+    every = slice(None, None, max(1, len(sizes) // LOOKED))
+    bins, sizes = bins[:, every], sizes[every]
+    ranks = np.empty(bins.shape)
+    for own, row in zip(ranks, bins, strict=True):
+        counts = np.bincount(row, sizes)
+        own[:] = (np.cumsum(counts) - counts / 2)[row]
+    ranks -= (ranks * sizes).sum(axis=1, keepdims=True) / sizes.sum()
+    ranks *= np.sqrt(sizes)
+    lengths = np.sqrt((ranks * ranks).sum(axis=1, keepdims=True))
+    return np.asarray(np.divide(ranks, lengths, out=np.zeros_like(ranks), where=lengths > 0))
 
 
 class _Fit:
@@ -291,8 +355,10 @@ class _Fit:
         _, curvature = loss.gradients(targets, self.wanted)
         self.weights = long.weights[:, of_weights] * np.maximum(curvature, 1e-3)
         self.own = long.curves[of_scores]
-        self.directions, self.n_bins = long.directions, long.n_bins
-        self.size = self.own.shape[1]
+        self.directions, self.n_bins, self.values = long.directions, long.n_bins, long.values
+        self.size = self.own.shape[1] - 1
+        self.is_line = [not levels.any() for levels in long.curves[long.average][:, 1:-1]]
+        """whether the curve of a candidate is a line, and a level for missing values"""
         self.chosen: list[int] = []
         self.curves: dict[int, Floats] = {}
         self.sizes: dict[int, Floats] = {}
@@ -310,6 +376,8 @@ class _Fit:
             sizes: Floats = np.bincount(row, self.weights, minlength=self.size).astype(np.float64)
             self.sizes[candidate] = sizes
             self.score += self.own[candidate][row]
+            if candidate in self.values:
+                self.score += self.own[candidate][-1] * self.values[candidate]
         self._centre()
         self.chosen = list(order)
         for _ in range(SWEEPS):
@@ -319,18 +387,32 @@ class _Fit:
 
     def levels(self) -> Floats:
         """A row for each candidate so far: its curve."""
-        return np.array([self.curves[each] for each in self.chosen]).reshape(-1, self.size)
+        return np.array([self.curves[each] for each in self.chosen]).reshape(-1, self.size + 1)
 
     def _fit(self, candidate: int) -> None:
+        if candidate in self.values:
+            self._fit_slope(candidate)
         row = self.rows[candidate]
         left = self.weights * (self.wanted - self.score)
         sums = np.bincount(row, left, minlength=self.size)
-        curve = self.curves[candidate]
-        change = (sums + RIDGE * (self.own[candidate] - curve)) / (self.sizes[candidate] + RIDGE)
-        if self.directions[candidate]:
+        curve = self.curves[candidate][:-1]
+        own = self.own[candidate][:-1]
+        change = (sums + RIDGE * (own - curve)) / (self.sizes[candidate] + RIDGE)
+        if self.is_line[candidate] and candidate in self.values:
+            change[1:] = 0.0
+        elif self.directions[candidate]:
             change = self._directed(candidate, curve + change) - curve
-        self.curves[candidate] = curve + change
+        self.curves[candidate][:-1] = curve + change
         self.score += change[row]
+
+    def _fit_slope(self, candidate: int) -> None:
+        values, curve = self.values[candidate], self.curves[candidate]
+        weighted = self.weights * values
+        wanted = float((weighted * (self.wanted - self.score)).sum())
+        wanted += RIDGE * float(self.own[candidate][-1] - curve[-1])
+        change = wanted / (float((weighted * values).sum()) + RIDGE)
+        curve[-1] += change
+        self.score += change * values
 
     def _directed(self, candidate: int, curve: Floats) -> Floats:
         """The best curve that goes in the direction of the candidate, given the best one of all."""

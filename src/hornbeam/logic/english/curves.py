@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,6 +25,8 @@ class CurveRow(NamedTuple):
 
     values: str
     level: float
+    end: float | None = None
+    """the change at the end of the range, if the curve has a slope; ``level`` is that at its beginning"""
 
     @property
     def odds(self) -> float:
@@ -103,10 +105,15 @@ def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
     Values of counts are never missing, so such a curve has no row for them.
 
     >>> curve_rows(Curve((1.0, 3.0), (-0.5, 0.0, 0.7)), Feature("count"))[:2]
-    [CurveRow(values='0', level=-0.5), CurveRow(values='1 to 2', level=0.0)]
+    [CurveRow(values='0', level=-0.5, end=None), CurveRow(values='1 to 2', level=0.0, end=None)]
+    >>> curve_rows(Curve((), (-0.5,), 0.0, 0.1, 0.0, 25.0), Feature("count"))
+    [CurveRow(values='0 to 25', level=-0.5, end=2.0)]
     """
     bounds = [None, *curve.cuts, None]
     whole = KINDS[feature.kind].whole and _whole_ranges(curve.cuts)
+    if curve.slope:
+        rows = _sloped_rows(curve, feature, whole)
+        return [*rows, CurveRow("missing", curve.missing)] if not whole or curve.missing else rows
     rows = [
         CurveRow(range_of(feature, low, high, whole), level)
         for low, high, level in zip(bounds, bounds[1:], curve.levels, strict=False)
@@ -114,6 +121,31 @@ def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
     if not KINDS[feature.kind].whole or curve.missing:
         rows.append(CurveRow("missing", curve.missing))
     return rows
+
+
+def _sloped_rows(curve: Curve, feature: Feature, whole: bool) -> list[CurveRow]:
+    """The levels of a curve with a slope, each with what it adds at both ends of its range."""
+    bounds: list[Value] = [curve.low, *curve.cuts, curve.high]
+    rows = []
+    for (low, high), (start, end) in zip(pairwise(bounds), curve.ends, strict=True):
+        values = range_of(feature, low, high, whole)
+        if high == curve.high:
+            # The last range has both of its ends.
+            values = range_of(feature, low, curve.high + 1.0, True) if whole else values.replace("below ", "")
+        rows.append(CurveRow(values, start, end))
+    return rows
+
+
+def step_of(curve: Curve) -> float:
+    """A round number of units whose effect on a line is neither tiny nor longer than the line.
+
+    >>> step_of(Curve((), (0.0,), 0.0, 0.12, 1.0, 25.0)), step_of(Curve((), (0.0,), 0.0, 2e-5, 0.0, 4e5))
+    (1.0, 100000.0)
+    """
+    length = curve.high - curve.low
+    if length >= 1.0 and abs(curve.slope) >= 0.01:
+        return 1.0
+    return float(10.0 ** math.floor(math.log10(length)))
 
 
 def range_of(feature: Feature, low: Value | None, high: Value | None, whole: bool = False) -> str:
@@ -182,9 +214,17 @@ def curve_table(curve: Curve, feature: Feature) -> str:
     3 or more  +0.42  odds x 1.52
     missing    -0.2   odds x 0.819
     """
-    rows = [(row.values, _signed(row.level), odds_text(row.level)) for row in curve_rows(curve, feature)]
+    rows = [
+        (row.values, from_to(_signed, row), from_to(odds_text, row)) for row in curve_rows(curve, feature)
+    ]
     widths = [max(len(row[place]) for row in rows) for place in range(2)]
     return "\n".join(f"{values:<{widths[0]}}  {level:<{widths[1]}}  {odds}" for values, level, odds in rows)
+
+
+def from_to(text_of: Callable[[float], str], row: CurveRow) -> str:
+    """The text of a level, or of both ends of a range with a slope."""
+    first = text_of(row.level)
+    return first if row.end is None else f"{first} to {text_of(row.end)}"
 
 
 def _signed(level: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hornbeam.logic.clauses import Value
+from hornbeam.logic.clauses import Value, format_value
 from hornbeam.logic.effects import Effect
 from hornbeam.logic.english.clauses import Pieces, literal_pieces
 from hornbeam.logic.english.curves import (
@@ -17,11 +17,12 @@ from hornbeam.logic.english.curves import (
     near_extreme,
     range_of,
     shape_of,
+    step_of,
 )
 from hornbeam.logic.english.nouns import plural_of
 from hornbeam.logic.english.phrases import WHETHER, feature_pieces, some_examples
 from hornbeam.logic.english.wording import PLAIN, Wording
-from hornbeam.logic.features import KINDS
+from hornbeam.logic.features import KINDS, SHARE
 from hornbeam.logic.schema import Schema
 
 LIKELY = ("likelier", "less likely", "likeliest", "least likely", "the log-odds")
@@ -48,19 +49,24 @@ def effect_sentence(
     >>> peak = parse_effect(f"count [< 3: -1; < 7: 0; else: -2] : {body}")
     >>> text_of(effect_sentence(peak, schema, dated=True))
     'bad(A) is likeliest if the number of its orders in the last 365 days with a known amount is 3 to 6.'
+    >>> line = parse_effect("count [slope: .12 from 0 to 25; else: -1] : bad(A) :- user(B,A).")
+    >>> text_of(effect_sentence(line, schema)).partition(": ")[2]
+    'each further one adds 0.12 to the log-odds, up to 25.'
     """
     phrase = feature_pieces(effect, schema, dated, wording)
     head: Pieces = [wording.subject] if wording.subject else literal_pieces(effect.head)
     if weak:
         return _without_seams([*head, " hardly depends on ", *phrase, _WEAK])
     curve, whole = effect.curve, KINDS[effect.feature.kind].whole
-    shape = shape_of(curve.levels)
+    shape = shape_of([level for both in curve.ends for level in both] if curve.slope else curve.levels)
     more, less, most, least, unit = NUMERIC if wording.numeric else LIKELY
     how = more if shape == RISES else less
     if phrase[0] == WHETHER and shape in (RISES, FALLS):
         text = [*head, f" is {how} if ", *phrase[1:]]
     elif shape == FLAT:
         text = [*head, " does not depend on ", *phrase]
+    elif shape in (RISES, FALLS) and curve.slope:
+        text = [*head, f" is {how} the larger ", *phrase, _further(effect, unit)]
     elif shape in (RISES, FALLS) and jump_of(curve.levels) is not None:
         above = range_of(effect.feature, _short(curve.cuts[jump_of(curve.levels) or 0]), None, whole)
         text = [*head, f" is {how} if ", *phrase, f" is {above}"]
@@ -79,6 +85,24 @@ def effect_sentence(
         change = "raise" if curve.missing > 0 else "lower"
         text.append(f"; {what} {change}{ending} {unit} by {abs(curve.missing):.3g}")
     return _without_seams([*text, "."])
+
+
+def _further(effect: Effect, unit: str) -> str:
+    """``: each further one adds 0.12 to the log-odds, up to 25``; empty unless the curve is one line."""
+    curve = effect.curve
+    if curve.cuts:
+        return ""
+    step = step_of(curve)
+    change = f"{'adds' if curve.slope > 0 else 'takes'} {abs(curve.slope * step):.3g}"
+    ending = f"{'to' if curve.slope > 0 else 'from'} {unit}"
+    if effect.feature.kind == SHARE:
+        low, high = (f"{100 * end:.3g}" for end in (curve.low, curve.high))
+        return f": each {100 * step:.3g} % more {change} {ending}, from {low} % to {high} %"
+    if KINDS[effect.feature.kind].whole:
+        what = "each further one" if step == 1.0 else f"each {step:,.0f} more"
+        return f": {what} {change} {ending}, up to {curve.high:,.6g}"
+    ends = " to ".join(format_value(float(f"{end:.6g}")) for end in (curve.low, curve.high))
+    return f": each {format_value(step)} more {change} {ending}, from {ends}"
 
 
 _WEAK = ": what it changes is smaller than its standard error."
@@ -107,6 +131,7 @@ def _without_seams(pieces: Pieces) -> Pieces:
 
 def _extreme(effect: Effect, peak: bool, whole: bool) -> str:
     """The range of values with the highest level or the lowest, and those beside it that are as good."""
-    places = near_extreme(effect.curve.levels, peak)
+    levels = [max(both) if peak else min(both) for both in effect.curve.ends]
+    places = near_extreme(levels, peak)
     bounds = [None, *map(_short, effect.curve.cuts), None]
     return range_of(effect.feature, bounds[places[0]], bounds[places[-1] + 1], whole)

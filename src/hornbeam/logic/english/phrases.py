@@ -41,7 +41,7 @@ def _feature_and_examples(
     guard = body[:-1] if kind == kinds.SHARE else body
     wanted = {variable, *(each for step in body[len(guard) :] for each in step_variables(step))}
     described = DescribedBody(schema, head, guard, wording, wanted)
-    if kind == kinds.COUNT and described.is_about_example(curve.cuts in ((), (1.0,))):
+    if kind == kinds.COUNT and described.is_about_example(curve.cuts in ((), (1.0,)) and not curve.slope):
         clauses = [described.clause(step) for step in described.of_head]
         return [WHETHER, *joined(clauses, ", ", " and ")], []
     if kind in (kinds.SHARE, kinds.COUNT) and not described.variables:

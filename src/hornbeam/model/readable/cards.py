@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from hornbeam.drawing.markup import Markup, element, factor_text, number_text, percent_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import plural
-from hornbeam.logic.effects import Curve
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.curves import FALLS, RISES, curve_rows, shape_of
 from hornbeam.logic.english.effects import effect_sentence
@@ -58,11 +57,14 @@ class CardRow:
     """number of training examples with such values"""
     probability: float | None
     """prediction for an example that is average in all other effects"""
+    at_end: tuple[float, float | None] | None = None
+    """level and prediction at the end of the range, if the curve has a slope"""
 
     @property
-    def factor(self) -> str:
-        """The factor by which the odds, or the prediction, change, for readers."""
-        return factor_text(math.exp(min(self.level, 709.0)))
+    def ends(self) -> list[tuple[float, float | None]]:
+        """The level and the prediction: where the range begins, and where it ends if that is another one."""
+        first = self.level, self.probability
+        return [first] if self.at_end is None else [first, self.at_end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +120,17 @@ def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRo
     """The rows of a curve; neighbours whose levels hardly differ are one row with their mean level."""
     curve = fitted.effect.curve
     base = None if readers.average is None else readers.average - mean_level(fitted)
-    groups = _alike(curve.levels)
+    groups = [[place] for place in range(len(curve.levels))] if curve.slope else _alike(curve.levels)
     levels = [_mean([curve.levels[place] for place in group], fitted, group) for group in groups]
-    short = Curve(tuple(curve.cuts[group[0] - 1] for group in groups[1:]), tuple(levels), curve.missing)
+    cuts = tuple(curve.cuts[group[0] - 1] for group in groups[1:])
+    short = curve._replace(cuts=cuts, levels=tuple(levels))
     rows = curve_rows(short, fitted.effect.feature)
     # Errors and examples begin with the missing values, rows end with them.
     places = [*([place + 1 for place in group] for group in groups), [0]]
+
+    def chance(level: float) -> float | None:
+        return None if base is None else readers.scale.of_score(base + level)
+
     words = ["no", "yes"] if whether and len(levels) == 2 else []
     return tuple(
         CardRow(
@@ -131,7 +138,8 @@ def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRo
             row.level,
             max(fitted.errors[place] for place in group) if fitted.errors else None,
             sum(fitted.examples[place] for place in group) if fitted.examples else None,
-            None if base is None else readers.scale.of_score(base + row.level),
+            chance(row.level),
+            None if row.end is None else (row.end, chance(row.end)),
         )
         for number, (row, group) in enumerate(zip(rows, places, strict=False))
     )
@@ -160,13 +168,14 @@ def _mean(levels: Sequence[float], fitted: FittedEffect, group: Sequence[int]) -
 
 def _change(rows: Sequence[CardRow], n_levels: int, readers: Readers) -> str:
     """``from 30 % to 44 %``: the prediction at small values and at large ones."""
-    known = [row.probability for row in rows[:n_levels] if row.probability is not None]
+    ends = [end for row in rows[:n_levels] for end in row.ends]
+    known = [chance for _, chance in ends if chance is not None]
     if len(known) < 2:
         return ""
-    rising = shape_of([row.level for row in rows[:n_levels]]) in (RISES, FALLS)
-    ends = (known[0], known[-1]) if rising else (min(known), max(known))
+    rising = shape_of([level for level, _ in ends]) in (RISES, FALLS)
+    both = (known[0], known[-1]) if rising else (min(known), max(known))
     for places in range(3):
-        low, high = (readers.text_of(end, places) for end in ends)
+        low, high = (readers.text_of(end, places) for end in both)
         if low != high:
             return f"from {low} to {high}" if rising else f"between {low} and {high}"
     return ""
@@ -183,13 +192,15 @@ def card_table(card: EffectCard) -> tuple[list[str], list[tuple[str, ...]]]:
 
     readers = card.readers
     scale = readers.scale
-    add(scale.adds, [signed_text(row.level, 3) for row in rows])
+    add(scale.adds, [" to ".join(signed_text(level, 3) for level, _ in row.ends) for row in rows])
     if any(row.error is not None for row in rows):
         add("±", [number_text(row.error or 0.0, 2) for row in rows])
     if scale.factor:
-        add(scale.factor, [row.factor for row in rows])
+        factors = [[factor_text(math.exp(min(level, 709.0))) for level, _ in row.ends] for row in rows]
+        add(scale.factor, [" to ".join(each) for each in factors])
     if all(row.probability is not None for row in rows):
-        add(scale.prediction, [readers.text_of(row.probability or 0.0) for row in rows])
+        chances = [[readers.text_of(chance or 0.0) for _, chance in row.ends] for row in rows]
+        add(scale.prediction, [" to ".join(each) for each in chances])
     if any(row.examples is not None for row in rows):
         add("examples", [f"{row.examples or 0:,}" for row in rows])
     return header, list(zip(*columns, strict=True))

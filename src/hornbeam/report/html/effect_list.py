@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from hornbeam.drawing.markup import Child, Markup, element
+from hornbeam.drawing.markup import Child, Markup, element, factor_text
 from hornbeam.errors import plural
 from hornbeam.logic.effects import body_text
 from hornbeam.logic.english.nouns import capital
@@ -44,10 +45,12 @@ def _change(card: EffectCard) -> list[Markup | str]:
 
 
 def _factors(rows: Sequence[CardRow]) -> str:
-    low, high = min(rows, key=lambda row: row.level), max(rows, key=lambda row: row.level)
-    first, last = (low, high) if rows[0].level <= rows[-1].level else (high, low)
+    levels = [level for row in rows for level, _ in row.ends]
+    low, high = min(levels), max(levels)
+    first, last = (low, high) if levels[0] <= levels[-1] else (high, low)
+    texts = (factor_text(math.exp(min(level, 709.0))) for level in (first, last))
     # A line does not break after the sign.
-    return f"{first.factor} to {last.factor}".replace("× ", "×\u00a0")
+    return " to ".join(texts).replace("× ", "×\u00a0")
 
 
 def _meter(importance: float) -> Markup:

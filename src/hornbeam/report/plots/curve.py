@@ -41,6 +41,8 @@ class _Bin(NamedTuple):
     left: float
     right: float
     level: float
+    end: float
+    """the level at the right end, which differs from that at the left one if the curve has a slope"""
     error: float
     examples: int
     values: str
@@ -49,7 +51,8 @@ class _Bin(NamedTuple):
 def curve_plot(card: EffectCard) -> Figure:
     """The curve of an effect: how the odds change with its value."""
     bins = _bins(card)
-    ends = [0.0, *(end for each in bins for end in (each.level - each.error, each.level + each.error))]
+    levels = [(level, each.error) for each in bins for level in (each.level, each.end)]
+    ends = [0.0, *(end for level, error in levels for end in (level - error, level + error))]
     factors = bool(card.readers.scale.factor)
     least = _LEAST if factors else 0.0
     low, high = min(-least, min(ends)), max(least, max(ends))
@@ -89,10 +92,10 @@ def _bins(card: EffectCard) -> list[_Bin]:
     for number, place in enumerate(places):
         left = LEFT + number * width + (gap if place == 0 else 0.0)
         values = "missing" if place == 0 else rows[number].values
-        level = curve.missing if place == 0 else curve.levels[number]
+        level, end = (curve.missing,) * 2 if place == 0 else curve.ends[number]
         error = fitted.errors[place] if fitted.errors else 0.0
         examples = fitted.examples[place] if fitted.examples else 0
-        bins.append(_Bin(left, left + width, level, error, examples, values))
+        bins.append(_Bin(left, left + width, level, end, error, examples, values))
     return bins
 
 
@@ -127,19 +130,22 @@ def _steps(bins: Sequence[_Bin], up: AxisScale, scale: Scale) -> list[Child]:
     drawn: list[Child] = []
     zero = up(0.0)
     for each in bins:
-        y = up(each.level)
-        style = "rise" if each.level >= 0 else "fall"
-        hint = f"{each.values}: {scale.adds} {signed_text(each.level, 3)}"
+        first, last = up(each.level), up(each.end)
+        middle = (first + last) / 2
+        style = "rise" if each.level + each.end >= 0 else "fall"
+        levels = [each.level] if each.level == each.end else [each.level, each.end]
+        hint = f"{each.values}: {scale.adds} {' to '.join(signed_text(level, 3) for level in levels)}"
         if scale.factor:
-            hint += f", {scale.factor} × {math.exp(min(each.level, 709.0)):.3g}"
-        top = min(y, zero)
-        drawn.append(bar(each.left, top, each.right - each.left, abs(zero - y), f"range {style}", hint))
-        drawn.append(line(each.left, y, each.right, y, f"step {style}"))
+            factors = (f"× {math.exp(min(level, 709.0)):.3g}" for level in levels)
+            hint += f", {scale.factor} {' to '.join(factors)}"
+        top = min(middle, zero)
+        drawn.append(bar(each.left, top, each.right - each.left, abs(zero - middle), f"range {style}", hint))
+        drawn.append(line(each.left, first, each.right, last, f"step {style}"))
         if each.error:
-            middle = (each.left + each.right) / 2
-            ends = up(each.level - each.error), up(each.level + each.error)
-            drawn.append(line(middle, ends[0], middle, ends[1], "error"))
-            drawn.append(dot(middle, y, 2.4, "median"))
+            x = (each.left + each.right) / 2
+            level = (each.level + each.end) / 2
+            drawn.append(line(x, up(level - each.error), x, up(level + each.error), "error"))
+            drawn.append(dot(x, middle, 2.4, "median"))
     return drawn
 
 

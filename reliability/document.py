@@ -120,8 +120,10 @@ def _soak(found: dict[str, Any]) -> str:
 
 def _law_of_the_future(found: dict[str, Any]) -> str:
     return (
-        f"{found['worlds']:,} random worlds, {found['in_place']:,} of them in place in DuckDB too, with "
-        f"{found['learners']} ways to learn. {found['faults']:,} broke the law."
+        f"{found['worlds']:,} random worlds with {found['learners']} ways to learn, "
+        f"{found['engines']['duckdb']:,} of them in place in DuckDB too, {found['engines']['postgres']:,} in "
+        f"PostgreSQL, and {found['engines']['naive']:,} predicted by the definition of features too. "
+        f"{found['faults']:,} broke the law."
     )
 
 

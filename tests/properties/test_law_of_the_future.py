@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from every_engine import ENGINES
 from future_worlds import LEARNERS, fitted, law_holds, model_bytes, with_another_future, world
 from hornbeam.data.ending import before_the_end
 
@@ -18,11 +19,12 @@ def test_the_law_of_the_future_in_memory(learner: str, seed: int) -> None:
     assert law_holds(seed, learner) == []
 
 
+@pytest.mark.parametrize("engine", [name for name in ("duckdb", "postgres", "naive") if name in ENGINES])
 @settings(max_examples=3, deadline=None)
 @given(seed=SEEDS, learner=st.sampled_from(sorted(LEARNERS)))
-def test_the_law_of_the_future_in_place(learner: str, seed: int) -> None:
-    """The tables that stay in DuckDB, with another future, give the model of the loaded ones."""
-    assert law_holds(seed, learner, in_place=True) == []
+def test_the_law_of_the_future_on_other_engines(engine: str, learner: str, seed: int) -> None:
+    """Tables that stay in a database, with another future, give the model of the loaded ones."""
+    assert law_holds(seed, learner, engine) == []
 
 
 @settings(max_examples=30, deadline=None)

@@ -11,7 +11,6 @@ PUBLIC_SIGNATURES = {
     "cli/verbs/fit.py:fit",
     "data/build.py:build",
     "in_place/load.py:load",
-    "loading/entrance.py:load",
     "loading/events/examples.py:examples",
 }
 """Functions whose parameters are what a user or a test writes by name."""

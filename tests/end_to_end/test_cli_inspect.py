@@ -11,7 +11,7 @@ import pytest
 
 from folders import flat, write
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 SHOP = {
     "customers.csv": "customer_id,premium,age,churned\nc1,true,20,true\nc2,false,70,false\nc3,true,25,true\n"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 MUSIC = """
 CREATE TABLE Artist (ArtistId INTEGER PRIMARY KEY, Name NVARCHAR(120));

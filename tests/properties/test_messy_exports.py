@@ -15,7 +15,7 @@ import hornbeam as hb
 from hornbeam.errors import HornbeamError, HornbeamWarning
 from hornbeam.in_place.load import load_quietly
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 WORDS = ["NA", "n/a", "?", "-", "NULL", "", "unknown", "NaN"]
 SIZES = st.integers(0, 12)

@@ -19,7 +19,8 @@ from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import DEFAULT_ENGINE, engine_module
 from hornbeam.errors import DataError, DataWarning, OptionError
 from hornbeam.in_place.sources import IN_PLACE, stays_in_place
-from hornbeam.loading.kind_of_source import DEFAULT_SPLIT, SourceKind, kind_of_source
+from hornbeam.loading.kind_of_source import DEFAULT_SPLIT, Source, SourceKind, kind_of_source
+from hornbeam.loading.options import TableOptions
 
 
 def load(
@@ -74,37 +75,41 @@ def load(
     Files that the data name must be in their folder or the folder above, and views of a DuckDB file must not
     read files, unless ``allow_outside``. Notices are warnings, too; unusable data raise an ``InputError``.
     """
-    options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples, "origin": origin}
-    options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "allow_outside": allow_outside}
-    options |= {"missing": missing, "views": views, "at_cutoff": at_cutoff, "as_of": as_of}
-    options |= {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
-    database = load_quietly(source, split, default_split, **options)
+    about = {"target": target, "schema": schema, "examples": examples, "origin": origin, "seed": seed}
+    about |= {"negatives": negatives, "dangling": dangling, "allow_outside": allow_outside}
+    about |= {"missing": missing, "views": views, "at_cutoff": at_cutoff, "as_of": as_of}
+    about |= {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
+    database = load_quietly(source, split, default_split, **about)
     for notice in database.notices:
         warnings.warn(str(notice), DataWarning, stacklevel=2)
     return database
 
 
 def load_quietly(
-    source: str | os.PathLike[str] | Mapping[str, Any],
+    source: Source,
     split: str | None = None,
     default_split: str = DEFAULT_SPLIT,
-    **options: Any,
+    *,
+    engine: str | None = DEFAULT_ENGINE,
+    at_cutoff: str | None = None,
+    as_of: object = None,
+    **others: Any,
 ) -> Database:
     """``load`` without warnings, for callers that show the notices of the database themselves.
 
-    Tables are loaded unless an engine is given; the engine None chooses, as in ``load``.
+    Tables are loaded unless an engine is given; the engine None chooses, as in ``load``. ``others`` are the
+    options of engines, and ``TableOptions``.
     """
-    rule = _rule(options.pop("at_cutoff", None), options.pop("as_of", None), options.get("origin"))
-    engine, memory = options.pop("engine", DEFAULT_ENGINE), options.pop("memory", None)
-    scratch, master = options.pop("scratch", None), options.pop("master", None)
+    rule = _rule(at_cutoff, as_of, others.get("origin"))
+    memory, scratch, master = (others.pop(word, None) for word in ("memory", "scratch", "master"))
+    options = TableOptions(**others, as_of=rule.as_of)
     notices: list[Notice] = []
     if engine is None and split is None:
-        engine, notices = _chosen(source, options.get("schema"), memory)
+        engine, notices = _chosen(source, options.schema, memory)
     memory = DEFAULT_MEMORY if memory is None else memory
-    in_place = _engine_in_place(engine, source, split, options.get("schema") is not None)
-    options["as_of"] = rule.as_of
+    in_place = _engine_in_place(engine, source, split, options.schema is not None)
     if in_place is None:
-        return _under_rule(loading.load(source, split, default_split, **options), rule)
+        return _under_rule(loading.load(source, split, default_split, options), rule)
     from hornbeam.in_place.open import open_in_place
 
     database = open_in_place(in_place, source, options, memory, scratch, master)

@@ -30,9 +30,9 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.columns.cells import KINDS, KINDS_BESIDE_WORDS
 from hornbeam.loading.tables.columns.column import Catalogued, Table, Views, omitted_view
-from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
 from hornbeam.loading.tables.sources.delimited import explained, shape_of
 from hornbeam.loading.tables.sources.read import SourceAccess, table_files
@@ -42,12 +42,12 @@ from hornbeam.logic.schema import NUMBER
 def open_in_place(
     engine: str,
     source: Source,
-    options: Mapping[str, Any],
+    options: TableOptions,
     memory: int,
     scratch: str | None,
     master: str | None,
 ) -> Database:
-    """The tables of a source as a database that an engine counts in place; ``options`` as for ``load``."""
+    """The tables of a source as a database that an engine counts in place."""
     assert isinstance(source, str | os.PathLike)
     connection = _connect(engine, source, memory, scratch, master)
 
@@ -55,7 +55,7 @@ def open_in_place(
         return _tables(engine, connection, source, stated, access)
 
     try:
-        tables = read_in_place(source, TableOptions(**options), reader)
+        tables = read_in_place(source, options, reader)
         times = str(tables.origin.get("times", NUMBER))
         facts = TableFacts(
             TableSource(connection, tables.logic.schema, tables.tables, tables.key_tables, times),

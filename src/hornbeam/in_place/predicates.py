@@ -19,12 +19,12 @@ from hornbeam.in_place.columns import ColumnInPlace, with_values
 from hornbeam.in_place.names import names_in_place
 from hornbeam.in_place.table_queries import MOMENT, REAL, TEXT
 from hornbeam.loading.kind_of_source import Source
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.columns.column import Domain, Table
 from hornbeam.loading.tables.database import (
     Logic,
     Reader,
     Relational,
-    TableOptions,
     given_in,
     last_cutoff,
     logic_of,

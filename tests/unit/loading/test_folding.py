@@ -11,7 +11,7 @@ import hornbeam as hb
 from hornbeam import HornbeamError
 from hornbeam.in_place.load import load_quietly
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 USERS = pd.DataFrame({"id": [f"U{n}" for n in range(60)], "y": [int(n % 7 < 3) for n in range(60)]})
 ORDERS = pd.DataFrame(

@@ -14,7 +14,7 @@ import pytest
 import hornbeam as hb
 from hornbeam import HornbeamError
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 TEAMS = "team_id,city\n" + "".join(f"{number},c{number % 3}\n" for number in range(1, 31))
 

@@ -9,7 +9,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.loading.inspect.features import features_of
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.logic.clauses import Comparison
 from hornbeam.logic.effects import Equals, NumberOf, atom_in

@@ -10,7 +10,7 @@ import pytest
 
 from hornbeam.cli import main
 from hornbeam.loading.inspect.inspectors import inspect_tables
-from hornbeam.loading.tables.database import TableOptions
+from hornbeam.loading.options import TableOptions
 
 CREATE = """
 CREATE TABLE doctors (id INTEGER PRIMARY KEY, name TEXT, speciality TEXT);

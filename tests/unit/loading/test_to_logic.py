@@ -211,7 +211,7 @@ def test_a_link_that_lacks_some_keys_is_still_of_whole_numbers():
 
 def test_facts_can_be_led_back_to_their_columns(tmp_path):
     from hornbeam.loading.inspect.inspectors import inspect_tables
-    from hornbeam.loading.tables.database import TableOptions
+    from hornbeam.loading.options import TableOptions
 
     places = inspect_tables(frames(), TableOptions()).places
     assert places["stars"] == {"table": "ratings", "columns": ["user_id", "movie_id", "stars"]}

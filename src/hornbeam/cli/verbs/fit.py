@@ -307,7 +307,7 @@ def _name_targets(database: Database, source: ExampleSource) -> None:
     """If a target must be named, stop, and say which columns and tables it may be."""
     from hornbeam.loading.inspect.inspectors import inspect_tables
     from hornbeam.loading.inspect.targets import possible_targets
-    from hornbeam.loading.tables.database import TableOptions
+    from hornbeam.loading.options import TableOptions
 
     if database.example_sets or "tables" not in database.origin or "target" in database.origin:
         return

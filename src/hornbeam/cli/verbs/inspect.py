@@ -68,7 +68,7 @@ def _inspect_tables(
     place: str, source: Source, target: str | None, examples: Path | None, form: str | None
 ) -> None:
     from hornbeam.loading.inspect.inspectors import inspect_tables
-    from hornbeam.loading.tables.database import TableOptions
+    from hornbeam.loading.options import TableOptions
 
     if source.split is not None:
         raise OptionError("--split is refused: tables have no splits.")

@@ -28,8 +28,9 @@ from hornbeam.loading.events.label import (
     read_label,
     read_length,
 )
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain, places_in
-from hornbeam.loading.tables.database import TableOptions, read_relational
+from hornbeam.loading.tables.database import read_relational
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.to_logic import times_of_rows
 from hornbeam.logic.clauses import format_value

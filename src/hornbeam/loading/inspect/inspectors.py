@@ -13,7 +13,8 @@ from hornbeam.loading.inspect.features import features_of
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns, unstated_links
 from hornbeam.loading.kind_of_source import Source
-from hornbeam.loading.tables.database import Relational, TableOptions, as_stated, read_relational
+from hornbeam.loading.options import TableOptions
+from hornbeam.loading.tables.database import Relational, as_stated, read_relational
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.roles import SHOW, Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, file_settings

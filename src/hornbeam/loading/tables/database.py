@@ -17,6 +17,7 @@ from hornbeam.data.names import names_not_in
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.columns.column import TIMES, Column, Domain, Table
 from hornbeam.loading.tables.columns.other_forms import date_form
 from hornbeam.loading.tables.columns.types import without_values
@@ -81,28 +82,6 @@ PLAIN_NAMES = "plain_names"
 """The setting of a model that lists tables whose names have dots, but no schema."""
 DROPPED = "dropped"
 """The setting of a model that has, for each table, the columns with links that were left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """What a user says about tables besides their source."""
-
-    target: str | None = None
-    schema: object = None
-    examples: Any = None
-    negatives: str | float | None = None
-    dangling: str | None = None
-    seed: int = 0
-    origin: Mapping[str, object] | None = None
-    """the settings of a model: its tables and target; with it, nothing is inferred"""
-    as_of: float = np.inf
-    """the time from which on no example sees rows"""
-    allow_outside: bool = False
-    """whether a schema and the views of a DuckDB file may name files that are not part of the data"""
-    missing: Sequence[str] | None = None
-    """further words for missing values in all tables, or only "none" """
-    views: bool = False
-    """whether all views of a database are read, not only those that are stated"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,10 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError
 from hornbeam.in_place.load import load_quietly
 from hornbeam.loading.kind_of_source import SCHEMA_FILE
+from hornbeam.loading.options import TableOptions
 from hornbeam.loading.tables.columns.changes import with_value, without_row, word_of
 from hornbeam.loading.tables.columns.column import Table
-from hornbeam.loading.tables.database import TableOptions, read_relational
+from hornbeam.loading.tables.database import read_relational
 from hornbeam.loading.tables.sources.read import read_tables
 from hornbeam.model.explain import Explanation, explain
 from hornbeam.model.files import LearnedModel

@@ -4,8 +4,9 @@ python tools/reference.py            writes them
 python tools/reference.py --check    fails if one of them is stale
 
 docs/reference has a page for each public class. docs/command-line.md comes from the help of the command
-line, docs/options.md from the declared options, the tables of benchmarks in docs from the recorded results,
-and estimators/learners.pyi spells out the parameters of the classifiers for editors and type checkers.
+line, docs/options.md and docs/paper.md from the declared options, docs/index.md from README.md, the tables of
+benchmarks in docs from the recorded results, and estimators/learners.pyi spells out the parameters of the
+classifiers for editors and type checkers.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ PostgreSQL connection string, or the name of a data set: `uwcse` is its first fo
 If there is a file or folder of that name, it is used. `hornbeam datasets get uwcse` downloads a data set.
 """
 OPTIONS_PAGE = """\
-# Options and presets
+# Options
 
 <!-- Written by tools/reference.py: change the declarations in src/hornbeam/learning/options and run
 `make reference`. -->
@@ -63,10 +64,25 @@ that the learner does not have.
 
 ## rlr
 
-Relational logistic regression. `--preset`, or `preset=` in Python, says what is learned: `default` learns
-effects with curves, `paper` is the algorithm as it was published, with boosted clauses. Each preset has
-options of its own; where the table has no value for a preset, the preset refuses the option. The old name
-`max_clauses` of `max_effects` is accepted with a warning.
+Relational logistic regression: effects with curves, found along links. The old name `max_clauses` of
+`max_effects` is accepted with a warning. `--preset paper` is the algorithm as it was published; it has
+[options of its own](paper.md).
+"""
+PAPER_PAGE = """\
+# The preset paper
+
+<!-- Written by tools/reference.py: change the declarations in src/hornbeam/learning/options and run
+`make reference`. -->
+
+`--preset paper`, or `preset="paper"` in Python, is boosted relational logistic regression as it was published
+(Ramanan and others, KR 2018): clauses with three weights over the numbers of their true and false groundings,
+one clause in each step, no curves, nothing held out. It is there to reproduce and to compare;
+[the published study](reproduction/REPORT.md) was run again with it. It learns from facts and from tables, and
+its models predict, explain, report and become SQL like others, but it has none of what makes the default
+preset short and honest: held-out examples that choose, bags, numbers beyond thresholds.
+
+It has these options. `default` is the value of the default preset, where that has the option; the options of
+the [default preset](options.md) that are not here are refused.
 """
 SIGNATURES = """\
 # Written by tools/reference.py from the declarations in hornbeam.learning.options: run `make reference`.
@@ -149,11 +165,10 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def options_page() -> str:
-    """The reference of options: those of rlr with all presets, then those of the other learners."""
-    lines = [OPTIONS_PAGE, _row(["option", "meaning", "allowed", *PRESETS]), "|---|---|---|---|---|"]
-    for each in (PaperOptions.declared() | EffectOptions.declared()).values():
-        values = [_value(preset, each) for preset in PRESETS.values()]
-        lines.append(_row([*_cells(each), *values]))
+    """The reference of options: those of the default preset of rlr, then those of the other learners."""
+    lines = [OPTIONS_PAGE, _row(["option", "meaning", "allowed", DEFAULT]), "|---|---|---|---|"]
+    default = PRESETS[DEFAULT]
+    lines += [_row([*_cells(each), _value(default, each)]) for each in EffectOptions.declared().values()]
     for learner, options in OPTIONS.items():
         if options.preset is not None:
             continue
@@ -161,6 +176,15 @@ def options_page() -> str:
         lines += ["", f"## {learner}", "", summary, ""]
         lines += [_row(["option", "meaning", "allowed", DEFAULT]), "|---|---|---|---|"]
         lines += [_row([*_cells(each), _value(options(), each)]) for each in options.declared().values()]
+    return "\n".join(lines) + "\n"
+
+
+def paper_page() -> str:
+    """The options of the preset paper, beside the values that the default preset has."""
+    lines = [PAPER_PAGE, _row(["option", "meaning", "allowed", "paper", DEFAULT]), "|---|---|---|---|---|"]
+    for each in PaperOptions.declared().values():
+        values = [_value(PRESETS[name], each) for name in ("paper", DEFAULT)]
+        lines.append(_row([*_cells(each), *values]))
     return "\n".join(lines) + "\n"
 
 
@@ -218,6 +242,44 @@ def with_tables(name: str) -> str:
     return _TABLE.sub(filled, (ROOT / name).read_text(encoding="utf-8"))
 
 
+START = """\
+## Where to begin
+
+- **You have tables**: [ten minutes, from tables to a model](tutorial.md), [the gallery](gallery.md), or
+  [for people who know SQL](howto/for-sql-people.md).
+- **You have BoostSRL files or srlearn code**: [what maps to what](boostsrl.md).
+- **You want to know what the numbers mean**: [how to read a model](reading.md), [questions](faq.md),
+  [concepts](concepts.md), then [how it works inside](inside.md).
+- **You want to know whether it is for you**: [compared with others](comparison.md),
+  [benchmarks](benchmarks.md), [the published study, reproduced](reproduction/REPORT.md).
+
+"""
+INSTALL = """\
+## Install
+
+Python 3.11 or newer; from a clone of the project:
+
+```text
+pip install .                    # the command hornbeam, and the package
+pip install ".[postgres]"        # counting in a PostgreSQL server
+pip install ".[spark]"           # counting on Spark
+pip install ".[environments]"    # planning problems and decision processes of other packages
+pip install ".[mlflow]"          # models in MLflow
+```
+"""
+
+
+def front_page() -> str:
+    """The first page of the site: README.md up to its list of documents, with links that hold there."""
+    text = with_tables("README.md").partition("## Documentation\n")[0]
+    text = re.sub(r"<!-- (?:table: [a-z0-9 -]+|end of table) -->\n\n?", "", text)
+    text = text.replace("](docs/", "](").replace("](benchmarks/README.md)", "](benchmarks.md)")
+    text = text.replace("<!-- world: docs/", "<!-- world: ")
+    title, rest = text.split("\n", 1)
+    origin = "<!-- Written by tools/reference.py from README.md: run `make reference`. -->"
+    return f"{title}\n\n{origin}\n{rest}{START}{INSTALL}"
+
+
 def class_page(name: str) -> str:
     """The page of a public class: its parameters and methods, from its docstrings."""
     home = getattr(hornbeam, name).__module__
@@ -253,8 +315,10 @@ CLASSES = [
 WRITTEN: dict[str, Callable[[], str]] = {
     "docs/reference/index.md": class_list,
     **{f"docs/reference/{name}.md": partial(class_page, name) for name in CLASSES},
+    "docs/index.md": front_page,
     "docs/command-line.md": command_line,
     "docs/options.md": options_page,
+    "docs/paper.md": paper_page,
     "src/hornbeam/estimators/learners.pyi": signatures,
     **{
         name: partial(with_tables, name)

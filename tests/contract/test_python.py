@@ -261,11 +261,15 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
 # --- warnings and progress -----------------------------------------------------------------------
 
 
-def test_notices_of_loading_are_warnings(frames):
-    with pytest.warns(HornbeamWarning, match="keys and links were inferred") as seen:
+def test_notices_of_loading_are_warnings_but_for_what_was_inferred(frames):
+    with pytest.warns(HornbeamWarning, match="nothing is learned from them") as seen:
         database = hb.load(frames, target="users.gender=F")
-    assert [str(each.message) for each in seen] == [str(notice) for notice in database.notices]
+    stated = [str(notice) for notice in database.notices if not notice.is_guess]
+    assert [str(each.message) for each in seen] == stated
     assert seen[0].filename == __file__
+    (guessed,) = (str(notice) for notice in database.notices if notice.is_guess)
+    assert guessed.startswith("keys and links were inferred")
+    assert "note: keys and links were inferred" in database._repr_html_()
 
 
 def test_progress_is_written_if_asked_for(database, women, capsys):

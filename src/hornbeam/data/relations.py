@@ -30,6 +30,8 @@ class Notice:
 
     message: str
     place: Place | None = None
+    is_guess: bool = False
+    """what was inferred: a matter of course where nobody stated it, and no warning"""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

@@ -73,14 +73,14 @@ def load(
     data: rows at or after this date (00:00 UTC) or number are facts for no example.
 
     Files that the data name must be in their folder or the folder above, and views of a DuckDB file must not
-    read files, unless ``allow_outside``. Notices are warnings, too; unusable data raise an ``InputError``.
+    read files, unless ``allow_outside``. All notices but guesses are warnings; unusable data are errors.
     """
     about = {"target": target, "schema": schema, "examples": examples, "origin": origin, "seed": seed}
     about |= {"negatives": negatives, "dangling": dangling, "allow_outside": allow_outside}
     about |= {"missing": missing, "views": views, "at_cutoff": at_cutoff, "as_of": as_of}
     about |= {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
     database = load_quietly(source, split, default_split, **about)
-    for notice in database.notices:
+    for notice in (each for each in database.notices if not each.is_guess):
         warnings.warn(str(notice), DataWarning, stacklevel=2)
     return database
 

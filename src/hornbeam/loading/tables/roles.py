@@ -474,7 +474,8 @@ def _plan_notices(planned: Sequence[Plan], inspected: bool) -> list[Notice]:
         notices.append(
             Notice(
                 f"keys and links were inferred ({'; '.join(guesses)}). Run `hornbeam inspect` to check "
-                "these; override them in schema.toml."
+                "these; override them in schema.toml.",
+                is_guess=True,
             )
         )
     for plan in planned:

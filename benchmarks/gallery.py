@@ -63,7 +63,7 @@ def main() -> None:
         results["machine"] = measure.machine(["hornbeam", "featuretools", "lightgbm"])
         measure.save("gallery", results)
         say(f"{name}: {results[name]['scores']}")
-    PAGE.write_text(page(results), encoding="utf-8")
+    PAGE.write_text(page(measure.load("gallery")), encoding="utf-8")
 
 
 def measured(name: str, problem: Problem) -> dict[str, Any]:

@@ -332,8 +332,8 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
         ),
         (
             None,
-            "name what to learn by --target; the tables have labels: movies.genre (2 values), "
-            "users.vip (yes or no); numbers: users.age; links between things: ratings.",
+            "name what to learn by --target; the tables have labels: users.vip (yes or no), "
+            "movies.genre (2 values); numbers: users.age; links between things: ratings.",
         ),
     ],
 )

@@ -16,9 +16,11 @@ SHOWN = 12
 def possible_targets(inspected: Inspection) -> str:
     """The columns and tables that may be a target, as a sentence for each kind.
 
-    Categories come first, because a number may be a code.
+    Categories come first, because a number may be a code, and of these flags, then those with fewest values.
+    More than two values that have fewer than two rows each are names of rows, and no labels.
     """
-    labels, numbers, links = [], [], []
+    found: list[tuple[int, str]] = []
+    numbers, links = [], []
     for table in inspected.tables:
         if table.form == Form.LINK.value:
             links.append(table.name)
@@ -26,10 +28,12 @@ def possible_targets(inspected: Inspection) -> str:
         for column in table.columns:
             name = f"{table.name}.{column.name}"
             if column.role == Role.FLAG.value and column.n_values == FEWEST:
-                labels.append(f"{name} (yes or no)")
+                found.append((0, f"{name} (yes or no)"))
             elif column.role == Role.CATEGORY.value and FEWEST <= column.n_values <= MOST:
-                labels.append(f"{name} ({column.n_values} values)")
+                if column.n_values == FEWEST or 2 * column.n_values <= table.rows - column.n_missing:
+                    found.append((column.n_values, f"{name} ({column.n_values} values)"))
             elif column.role == Role.NUMBER.value and column.n_values >= FEWEST:
                 numbers.append(name)
+    labels = [text for _, text in sorted(found, key=lambda each: each[0])]
     kinds = [("labels", labels), ("numbers", numbers), ("links between things", links)]
     return "; ".join(f"{kind}: {listed(names, SHOWN)}" for kind, names in kinds if names)

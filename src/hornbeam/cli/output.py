@@ -306,3 +306,24 @@ def forget_stdout() -> None:
     """Drop what stdout still holds: Python would try to write it at the end, and report the error again."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Clock:
+    """Measures the seconds that each phase takes."""
+
+    def __init__(self) -> None:
+        self._laps: list[tuple[str, float]] = []
+        self._start = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """End a phase: the time since the end of the previous one belongs to it."""
+        now = time.perf_counter()
+        self._laps.append((name, now - self._start))
+        self._start = now
+
+    def total(self) -> float:
+        """The seconds of all phases that have ended."""
+        return sum(seconds for _, seconds in self._laps)
+
+    def laps(self) -> tuple[tuple[str, float], ...]:
+        return tuple(self._laps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,24 +46,3 @@ def write_page(
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     report(learned, engine, examples, about, shown or SHOWN).save(path)
-
-
-class Clock:
-    """Measures the seconds that each phase takes."""
-
-    def __init__(self) -> None:
-        self._laps: list[tuple[str, float]] = []
-        self._start = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        """End a phase: the time since the end of the previous one belongs to it."""
-        now = time.perf_counter()
-        self._laps.append((name, now - self._start))
-        self._start = now
-
-    def total(self) -> float:
-        """The seconds of all phases that have ended."""
-        return sum(seconds for _, seconds in self._laps)
-
-    def laps(self) -> tuple[tuple[str, float], ...]:
-        return tuple(self._laps)

@@ -31,7 +31,7 @@ from hornbeam.errors import LimitError, OptionError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
-    from hornbeam.cli.page import Clock
+    from hornbeam.cli.output import Clock
     from hornbeam.data.database import Database, Examples
     from hornbeam.engines.contract import Engine
     from hornbeam.joint.fitting.learner import JointFit, JointHistory
@@ -196,7 +196,7 @@ def fit(
     \b
     Example: hornbeam fit data/uwcse/fold1 --target advisedby --model m.json
     """
-    from hornbeam.cli.page import Clock
+    from hornbeam.cli.output import Clock
     from hornbeam.engines.registry import open_engine
 
     options = chosen_options(learner, preset, flags, limits.checkpoint is not None)

@@ -60,7 +60,8 @@ def report(
     \b
     Example: hornbeam report data/uwcse/fold1 m.json --out report.html
     """
-    from hornbeam.cli.page import Clock, write_page
+    from hornbeam.cli.output import Clock
+    from hornbeam.cli.page import write_page
     from hornbeam.report.html.summary import About
 
     check_writable(out, model.path, source.data, source.examples, history)

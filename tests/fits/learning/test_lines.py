@@ -12,8 +12,8 @@ from hornbeam.learning.effects import lines as module
 from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.lines import (
-    Limits,
     LineData,
+    LineEnds,
     LineValues,
     fitted_lines,
     limits_of,
@@ -98,7 +98,7 @@ def example_data(loss: Loss, examples: int = 400, missing: float = 0.2) -> tuple
     unknown = np.zeros((6, examples), dtype=bool)
     unknown[:3] = rng.random((3, examples)) < missing
     columns[unknown] = 0.0
-    values = LineValues([10, 11, 12, 13, 14, 15], columns, unknown, [Limits(-9.0, 9.0, 0.0, 1.0)] * 6)
+    values = LineValues([10, 11, 12, 13, 14, 15], columns, unknown, [LineEnds(-9.0, 9.0, 0.0, 1.0)] * 6)
     truth = 1.2 * columns[0] - 0.9 * columns[3] + 0.5 * unknown[1]
     noise = rng.logistic(size=examples)
     targets = (truth + noise > 0).astype(float) if loss.name == "logistic" else truth + 0.3 * noise
@@ -145,7 +145,9 @@ def test_the_lines_of_numbers_are_a_ridge_regression_of_what_the_offset_leaves(m
 
 def test_the_curves_of_lines_add_what_the_lines_do() -> None:
     data, _ = example_data(Squared())
-    values = data.values._replace(limits=[Limits(-1.0, 2.0, 0.5, 1.5, is_flag=True), *data.values.limits[1:]])
+    values = data.values._replace(
+        limits=[LineEnds(-1.0, 2.0, 0.5, 1.5, is_flag=True), *data.values.limits[1:]]
+    )
     values.columns[0] = np.where(values.missing[0], 0.0, np.where(values.columns[0] > 0, 1.0, -1.0))
     bins = np.where(values.columns > 0, 2, 1) * ~values.missing
     lines = fitted_lines(data._replace(values=values), *halves(data))

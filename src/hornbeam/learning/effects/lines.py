@@ -50,7 +50,7 @@ ASIDE = 100
 Bins = npt.NDArray[np.uint8]
 
 
-class Limits(NamedTuple):
+class LineEnds(NamedTuple):
     """Where a line begins and ends, and the mean and the deviation of the values between."""
 
     low: float
@@ -73,7 +73,7 @@ class LineValues(NamedTuple):
     columns: Floats
     """a row for each of these candidates, and a column for each example"""
     missing: npt.NDArray[np.bool_]
-    limits: list[Limits]
+    limits: list[LineEnds]
 
     def of(self, candidate: int) -> int | None:
         """The row of a candidate; None if it has no line."""
@@ -147,7 +147,7 @@ def line_values(
     kept: list[int] = []
     columns: list[Floats] = []
     unknown: list[npt.NDArray[np.bool_]] = []
-    limits: list[Limits] = []
+    limits: list[LineEnds] = []
     for number, values in zip(simple, engine.features(requests, keys), strict=True):
         if isinstance(values, Skipped):
             continue
@@ -166,11 +166,11 @@ def line_values(
     )
 
 
-def limits_of(values: Floats) -> Limits | None:
+def limits_of(values: Floats) -> LineEnds | None:
     """The limits of a line over these values; None if all known ones are equal.
 
     >>> limits_of(np.array([1.0, 2.0, 3.0, np.nan, 2.0]))
-    Limits(low=1.0, high=3.0, mean=2.0, deviation=0.707106781, is_flag=False)
+    LineEnds(low=1.0, high=3.0, mean=2.0, deviation=0.707106781, is_flag=False)
     """
     known = np.sort(values[~np.isnan(values)])
     if len(known) < 2 or known[0] == known[-1] or np.abs(known[[0, -1]]).max() > LARGEST:
@@ -187,14 +187,14 @@ def limits_of(values: Floats) -> Limits | None:
     deviation = float(f"{np.sqrt(np.square(inside - mean).mean()):.9g}")
     if not deviation > 1e-9 * (high - low):
         return None
-    return Limits(low, high, mean, deviation, bool(((known == known[0]) | (known == known[-1])).all()))
+    return LineEnds(low, high, mean, deviation, bool(((known == known[0]) | (known == known[-1])).all()))
 
 
 LARGEST = 1e100
 """Values beyond are sentinels or near to infinity: they have no line."""
 
 
-def standardised(values: Floats, limits: Limits) -> Floats:
+def standardised(values: Floats, limits: LineEnds) -> Floats:
     """Values in units of their deviation; those beyond the limits as these, missing ones as 0."""
     low, high, mean, deviation, _ = limits
     moved = (np.clip(np.where(np.isnan(values), mean, values), low, high) - mean) / deviation

@@ -17,8 +17,8 @@ from hornbeam.learning.effects.examples.bagging import SHARE
 from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.lines import (
-    Limits,
     LineData,
+    LineEnds,
     Lines,
     LineValues,
     fitted_lines,
@@ -444,7 +444,7 @@ class LongModel:
         effect = in_order_of_use(Effect(head, body, feature, curve))
         return FittedEffect(effect, scaled(round(importance, 9), scale), errors, tuple(examples), centre)
 
-    def _limits(self, candidate: int) -> Limits | None:
+    def _limits(self, candidate: int) -> LineEnds | None:
         """Where the line of a candidate begins and ends; None if it has none."""
         place = None if self.lines is None else self.lines.values.of(candidate)
         return None if self.lines is None or place is None else self.lines.values.limits[place]

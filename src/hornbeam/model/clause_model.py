@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     import pandas
 
     from hornbeam.engines.clauses.contract import Counts
-    from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
+    from hornbeam.engines.export.clauses import ScoredClause
+    from hornbeam.engines.export.scoring import ScoringModel
     from hornbeam.engines.export.user_tables import Table
     from hornbeam.engines.sql.expressions import SqlTable
     from hornbeam.logic.english.wording import Wording
@@ -383,11 +384,10 @@ class Model:
 
     def _scored(self, weighted: WeightedClause) -> list[ScoredClause]:
         """A clause for SQL; weights of constants need one join if the body allows it, else a clause each."""
-        from hornbeam.engines.export.features import is_join
-        from hornbeam.engines.export.scoring import ScoredClause
+        from hornbeam.engines.export.clauses import ScoredClause, is_listed
         from hornbeam.logic.guards import guard_of
 
-        is_one = bool(weighted.constants) and is_join(weighted.clause)
+        is_one = bool(weighted.constants) and is_listed(weighted.clause, self.schema)
         return [
             ScoredClause(
                 single.clause,

@@ -14,7 +14,8 @@ from hornbeam.model.features import SHARE
 from hornbeam.model.readable.cards import effect_card
 
 if TYPE_CHECKING:
-    from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
+    from hornbeam.engines.export.clauses import ScoredClause
+    from hornbeam.engines.export.scoring import ScoringModel
     from hornbeam.engines.export.user_tables import Table
 
 

@@ -3,68 +3,68 @@ WITH example_keys AS (
     e."arg1" AS k0,
     e."arg2" AS k1
   FROM "examples" AS e
-), facts_friends AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), facts_job AS (
+), job_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "job" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), facts_smokes AS (
+), smokes_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0
+    f."arg1" AS "arg1"
   FROM "smokes" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), message_1 AS (
-  /* friends(A,A) */
+), friends_2 AS (
   SELECT
-    COUNT(*) AS n0
-  FROM facts_friends AS f
+    COUNT(*) AS number
+  FROM friends_rows AS f
   WHERE
-    f.c1 = f.c0
-), message_2 AS (
-  /* for each A: job(A,B) */
+    f."arg2" = f."arg1"
+), job_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_job AS f
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM job_rows AS f
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k1
+      FROM example_keys AS k
+    )
   GROUP BY
-    f.c0
-), clause_counts AS (
+    f."arg1"
+), example_values AS (
   SELECT
-    b.k0,
-    b.k1,
-    COALESCE(m0.n0, 0) * COALESCE(m1.n0, 0) * CASE WHEN m2.c0 IS NULL THEN 0 ELSE 1 END AS t0
-  FROM example_keys AS b
-  CROSS JOIN message_1 AS m0
-  LEFT JOIN message_2 AS m1
-    ON m1.k0 = b.k1
-  LEFT JOIN facts_smokes AS m2
-    ON m2.c0 = b.k0
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.k1,
-    c.t0 AS true_1, /* advisedby(A,B) :- friends(C,C), job(B,D), smokes(A). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) * COALESCE(m2.number, 0) * COALESCE(CASE WHEN NOT x1."arg1" IS NULL THEN 1 END, 0) AS true_1, /* advisedby(A,B) :- friends(C,C), job(B,D), smokes(A). */
+    100 - (
+      COALESCE(m1.number, 0) * COALESCE(m2.number, 0) * COALESCE(CASE WHEN NOT x1."arg1" IS NULL THEN 1 END, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN smokes_rows AS x1
+    ON x1."arg1" = e.k0
+  LEFT JOIN friends_2 AS m1
+    ON TRUE
+  LEFT JOIN job_by_arg1 AS m2
+    ON m2.k0 = e.k1
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

@@ -2,60 +2,63 @@ WITH example_keys AS (
   SELECT
     e."arg1" AS k0
   FROM "examples" AS e
-), facts_friends AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), facts_smokes AS (
+), smokes_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0
+    f."arg1" AS "arg1"
   FROM "smokes" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), message_1 AS (
-  /* for each A: friends(A,B), smokes(B) */
+), friends_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_friends AS f
-  INNER JOIN facts_smokes AS m0
-    ON m0.c0 = f.c1
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM friends_rows AS f
+  LEFT JOIN smokes_rows AS x1
+    ON x1."arg1" = f."arg2"
+  WHERE
+    NOT x1."arg1" IS NULL
   GROUP BY
-    f.c0
-), message_2 AS (
-  /* for each A: friends(A,B), friends(B,C), smokes(C) */
+    f."arg1"
+), friends_by_arg1_2 AS (
   SELECT
-    f.c0 AS k0,
-    SUM(m0.n0) AS n0
-  FROM facts_friends AS f
-  INNER JOIN message_1 AS m0
-    ON m0.k0 = f.c1
+    f."arg1" AS k0,
+    CAST(SUM(m1.number) AS BIGINT) AS number
+  FROM friends_rows AS f
+  LEFT JOIN friends_by_arg1 AS m1
+    ON m1.k0 = f."arg2"
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k0
+      FROM example_keys AS k
+    )
   GROUP BY
-    f.c0
-), clause_counts AS (
+    f."arg1"
+), example_values AS (
   SELECT
-    b.k0,
-    COALESCE(m0.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_2 AS m0
-    ON m0.k0 = b.k0
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.t0 AS true_1, /* risk(A) :- friends(A,B), friends(B,C), smokes(C). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) AS true_1, /* risk(A) :- friends(A,B), friends(B,C), smokes(C). */
+    100 - (
+      COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN friends_by_arg1_2 AS m1
+    ON m1.k0 = e.k0
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

@@ -2,24 +2,10 @@ WITH example_keys AS (
   SELECT
     e."arg1" AS k0
   FROM "examples" AS e
-), facts_job AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
-  FROM "job" AS f
-  WHERE
-    CAST(f."arg1" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
-      ELSE ''
-    END
-    AND CAST(f."arg2" AS TEXT) <> CASE
-      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
-      ELSE ''
-    END
-), facts_friends AS (
-  SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE
@@ -30,67 +16,72 @@ WITH example_keys AS (
       WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
-), facts_smokes AS (
+), smokes_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0
+    f."arg1" AS "arg1"
   FROM "smokes" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE
       WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
       ELSE ''
     END
-), message_1 AS (
-  /* for each A: job(A,'it\'s') */
-  SELECT
-    f.c0 AS k0,
-    1 AS n0
-  FROM facts_job AS f
+), job_rows AS (
+  SELECT DISTINCT
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
+  FROM "job" AS f
   WHERE
-    CAST(f.c1 AS TEXT) = 'it''s'
-), message_2 AS (
-  /* for each A: friends(A,B), job(B,'it\'s') */
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) IN ('real', 'double precision', 'numeric') THEN 'NaN'
+      ELSE ''
+    END
+), smokes_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    SUM(m0.n0) AS n0
-  FROM facts_friends AS f
-  INNER JOIN message_1 AS m0
-    ON m0.k0 = f.c1
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM smokes_rows AS f
   GROUP BY
-    f.c0
-), message_3 AS (
-  /* for each A: friends(A,B), job(B,'it\'s'), smokes(B) */
+    f."arg1"
+), friends_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    SUM(m0.n0) AS n0
-  FROM facts_friends AS f
-  INNER JOIN message_1 AS m0
-    ON m0.k0 = f.c1
-  INNER JOIN facts_smokes AS m1
-    ON m1.c0 = f.c1
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM friends_rows AS f
+  LEFT JOIN job_rows AS x1
+    ON x1."arg1" = f."arg2" AND CAST(x1."arg2" AS TEXT) = 'it''s'
+  LEFT JOIN smokes_by_arg1 AS m1
+    ON m1.k0 = f."arg2"
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k0
+      FROM example_keys AS k
+    )
+    AND COALESCE(m1.number, 0) = 0
+    AND NOT x1."arg1" IS NULL
   GROUP BY
-    f.c0
-), clause_counts AS (
+    f."arg1"
+), example_values AS (
   SELECT
-    b.k0,
-    COALESCE(m0.n0, 0) - COALESCE(m1.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_2 AS m0
-    ON m0.k0 = b.k0
-  LEFT JOIN message_3 AS m1
-    ON m1.k0 = b.k0
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.t0 AS true_1, /* risk(A) :- friends(A,B), job(B,'it\'s'), not smokes(B). */
-    1e+20 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) AS true_1, /* risk(A) :- friends(A,B), job(B,'it\'s'), not smokes(B). */
+    1e+20 - (
+      COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN friends_by_arg1 AS m1
+    ON m1.k0 = e.k0
 ), example_scores AS (
   SELECT
     *,
     CAST(0.1 + (
       0.5 + 1e-09 * CAST(true_1 AS DOUBLE PRECISION) + -0.125 * CAST(false_1 AS DOUBLE PRECISION)
     ) AS DOUBLE PRECISION) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

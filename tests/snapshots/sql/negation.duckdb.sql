@@ -2,95 +2,104 @@ WITH example_keys AS (
   SELECT
     e."arg1" AS k0
   FROM "examples" AS e
-), facts_friends AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), facts_job AS (
+), smokes_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1"
+  FROM "smokes" AS f
+  WHERE
+    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
+), job_rows AS (
+  SELECT DISTINCT
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "job" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), facts_smokes AS (
-  SELECT DISTINCT
-    f."arg1" AS c0
-  FROM "smokes" AS f
-  WHERE
-    CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
 ), population_1 AS (
   /* the population of work */
   SELECT
     COUNT(*) AS n
   FROM (
     SELECT DISTINCT
-      c1 AS constant
-    FROM facts_job
+      f.c1 AS constant
+    FROM (
+      SELECT
+        t."arg1" AS c0,
+        t."arg2" AS c1
+      FROM job_rows AS t
+    ) AS f
   ) AS constants
-), message_1 AS (
-  /* for each A: friends(A,B) */
+), smokes_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_friends AS f
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM smokes_rows AS f
   GROUP BY
-    f.c0
-), message_2 AS (
-  /* for each A: job(A,B) */
+    f."arg1"
+), friends_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_job AS f
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM friends_rows AS f
+  LEFT JOIN smokes_by_arg1 AS m1
+    ON m1.k0 = f."arg2"
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k0
+      FROM example_keys AS k
+    ) AND COALESCE(m1.number, 0) = 0
   GROUP BY
-    f.c0
-), message_3 AS (
-  /* for each A: friends(A,B), smokes(B) */
+    f."arg1"
+), job_by_arg1 AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_friends AS f
-  INNER JOIN facts_smokes AS m0
-    ON m0.c0 = f.c1
+    f."arg1" AS k0,
+    COUNT(*) AS number
+  FROM job_rows AS f
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k0
+      FROM example_keys AS k
+    )
   GROUP BY
-    f.c0
-), clause_counts AS (
+    f."arg1"
+), example_values AS (
   SELECT
-    b.k0,
+    e.*,
     (
       SELECT
         n
       FROM population_1
-    ) * COALESCE(m0.n0, 0) - COALESCE(m0.n0, 0) * COALESCE(m1.n0, 0) - (
-      SELECT
-        n
-      FROM population_1
-    ) * COALESCE(m2.n0, 0) + COALESCE(m2.n0, 0) * COALESCE(m1.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_1 AS m0
-    ON m0.k0 = b.k0
-  LEFT JOIN message_2 AS m1
-    ON m1.k0 = b.k0
-  LEFT JOIN message_3 AS m2
-    ON m2.k0 = b.k0
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.t0 AS true_1, /* risk(A) :- friends(A,B), not job(A,C), not smokes(B). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    ) * COALESCE(m1.number, 0) - COALESCE(m2.number, 0) * COALESCE(m1.number, 0) AS true_1, /* risk(A) :- friends(A,B), not job(A,C), not smokes(B). */
+    100 - (
+      (
+        SELECT
+          n
+        FROM population_1
+      ) * COALESCE(m1.number, 0) - COALESCE(m2.number, 0) * COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN friends_by_arg1 AS m1
+    ON m1.k0 = e.k0
+  LEFT JOIN job_by_arg1 AS m2
+    ON m2.k0 = e.k0
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

@@ -3,55 +3,51 @@ WITH example_keys AS (
     e."arg1" AS k0,
     e."arg2" AS k1
   FROM "examples" AS e
-), facts_publication AS (
+), publication_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "publication" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), bindings_1 AS (
+), keys_1 AS (
   SELECT DISTINCT
-    k0 AS k0,
-    k1 AS k1
-  FROM example_keys
-), message_1 AS (
-  /* for each A, B: publication(C,A), publication(C,B) */
+    e.k0,
+    e.k1
+  FROM example_keys AS e
+), publication_by_arg2 AS (
   SELECT
-    g.k0 AS k0,
-    g.k1 AS k1,
-    COUNT(*) AS n0
-  FROM bindings_1 AS g
-  INNER JOIN facts_publication AS f
-    ON f.c1 = g.k0
-  INNER JOIN facts_publication AS m0
-    ON m0.c0 = f.c0 AND m0.c1 = g.k1
+    f."arg2" AS k0,
+    k.k1,
+    COUNT(*) AS number
+  FROM keys_1 AS k
+  INNER JOIN publication_rows AS f
+    ON f."arg2" = k.k0
+  LEFT JOIN publication_rows AS x1
+    ON x1."arg1" = f."arg1" AND x1."arg2" = k.k1
+  WHERE
+    NOT x1."arg1" IS NULL
   GROUP BY
-    g.k0,
-    g.k1
-), clause_counts AS (
+    f."arg2",
+    k.k1
+), example_values AS (
   SELECT
-    b.k0,
-    b.k1,
-    COALESCE(m0.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_1 AS m0
-    ON m0.k0 = b.k0 AND m0.k1 = b.k1
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.k1,
-    c.t0 AS true_1, /* advisedby(A,B) :- publication(C,A), publication(C,B). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) AS true_1, /* advisedby(A,B) :- publication(C,A), publication(C,B). */
+    100 - (
+      COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN publication_by_arg2 AS m1
+    ON m1.k0 = e.k0 AND m1.k1 = e.k1
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

@@ -3,76 +3,75 @@ WITH example_keys AS (
     e."arg1" AS k0,
     e."arg2" AS k1
   FROM "examples" AS e
-), facts_friends AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), bindings_1 AS (
+), keys_1 AS (
   SELECT DISTINCT
-    k0 AS k0,
-    k1 AS k1
-  FROM example_keys
-), bindings_2 AS (
+    e.k0,
+    e.k1
+  FROM example_keys AS e
+), friends_by_arg1_reached AS (
+  SELECT
+    f."arg2" AS "arg2",
+    k.k1 AS "k1",
+    f."arg1" AS "arg1"
+  FROM keys_1 AS k
+  INNER JOIN friends_rows AS f
+    ON f."arg1" = k.k0
+), keys_2 AS (
   SELECT DISTINCT
-    g.k1 AS k0,
-    f.c1 AS k1
-  FROM bindings_1 AS g
-  INNER JOIN facts_friends AS f
-    ON f.c0 = g.k0
-), message_1 AS (
-  /* for each A, B: friends(B,C), friends(C,A) */
+    r."arg2" AS k0,
+    r."k1"
+  FROM friends_by_arg1_reached AS r
+), friends_by_arg1 AS (
   SELECT
-    g.k0 AS k0,
-    g.k1 AS k1,
-    COUNT(*) AS n0
-  FROM bindings_2 AS g
-  INNER JOIN facts_friends AS f
-    ON f.c0 = g.k1
-  INNER JOIN facts_friends AS m0
-    ON m0.c0 = f.c1 AND m0.c1 = g.k0
+    f."arg1" AS k0,
+    k.k1,
+    COUNT(*) AS number
+  FROM keys_2 AS k
+  INNER JOIN friends_rows AS f
+    ON f."arg1" = k.k0
+  LEFT JOIN friends_rows AS x1
+    ON x1."arg1" = f."arg2" AND x1."arg2" = k.k1
+  WHERE
+    NOT x1."arg1" IS NULL
   GROUP BY
-    g.k0,
-    g.k1
-), message_2 AS (
-  /* for each A, B: friends(A,C), friends(C,D), friends(D,B) */
+    f."arg1",
+    k.k1
+), friends_by_arg1_2 AS (
   SELECT
-    g.k0 AS k0,
-    g.k1 AS k1,
-    SUM(m0.n0) AS n0
-  FROM bindings_1 AS g
-  INNER JOIN facts_friends AS f
-    ON f.c0 = g.k0
-  INNER JOIN message_1 AS m0
-    ON m0.k0 = g.k1 AND m0.k1 = f.c1
+    r."arg1" AS k0,
+    r."k1",
+    CAST(SUM(m1.number) AS BIGINT) AS number
+  FROM friends_by_arg1_reached AS r
+  LEFT JOIN friends_by_arg1 AS m1
+    ON m1.k0 = r."arg2" AND m1.k1 = r."k1"
   GROUP BY
-    g.k0,
-    g.k1
-), clause_counts AS (
+    r."arg1",
+    r."k1"
+), example_values AS (
   SELECT
-    b.k0,
-    b.k1,
-    COALESCE(m0.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_2 AS m0
-    ON m0.k0 = b.k0 AND m0.k1 = b.k1
-), clause_features AS (
-  SELECT
-    c.k0,
-    c.k1,
-    c.t0 AS true_1, /* advisedby(A,B) :- friends(A,C), friends(C,D), friends(D,B). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) AS true_1, /* advisedby(A,B) :- friends(A,C), friends(C,D), friends(D,B). */
+    100 - (
+      COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN friends_by_arg1_2 AS m1
+    ON m1.k0 = e.k0 AND m1.k1 = e.k1
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

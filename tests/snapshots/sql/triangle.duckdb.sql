@@ -2,46 +2,71 @@ WITH example_keys AS (
   SELECT
     e."arg1" AS k0
   FROM "examples" AS e
-), facts_friends AS (
+), friends_rows AS (
   SELECT DISTINCT
-    f."arg1" AS c0,
-    f."arg2" AS c1
+    f."arg1" AS "arg1",
+    f."arg2" AS "arg2"
   FROM "friends" AS f
   WHERE
     CAST(f."arg1" AS TEXT) <> CASE WHEN TYPEOF(f."arg1") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
     AND CAST(f."arg2" AS TEXT) <> CASE WHEN TYPEOF(f."arg2") IN ('FLOAT', 'DOUBLE') THEN 'nan' ELSE '' END
-), message_1 AS (
-  /* for each A: friends(A,B), friends(B,C), friends(C,A) */
+), friends_by_arg1_reached AS (
   SELECT
-    f.c0 AS k0,
-    COUNT(*) AS n0
-  FROM facts_friends AS f
-  INNER JOIN facts_friends AS f1
-    ON f1.c0 = f.c1
-  INNER JOIN facts_friends AS m0
-    ON m0.c0 = f1.c1 AND m0.c1 = f.c0
+    f."arg2" AS "arg2",
+    f."arg1" AS "arg1"
+  FROM friends_rows AS f
+  WHERE
+    f."arg1" IN (
+      SELECT
+        k.k0
+      FROM example_keys AS k
+    )
+), keys_1 AS (
+  SELECT DISTINCT
+    r."arg2" AS k0,
+    r."arg1" AS k1
+  FROM friends_by_arg1_reached AS r
+), friends_by_arg1 AS (
+  SELECT
+    f."arg1" AS k0,
+    k.k1,
+    COUNT(*) AS number
+  FROM keys_1 AS k
+  INNER JOIN friends_rows AS f
+    ON f."arg1" = k.k0
+  LEFT JOIN friends_rows AS x1
+    ON x1."arg1" = f."arg2" AND x1."arg2" = k.k1
+  WHERE
+    NOT x1."arg1" IS NULL
   GROUP BY
-    f.c0
-), clause_counts AS (
+    f."arg1",
+    k.k1
+), friends_by_arg1_2 AS (
   SELECT
-    b.k0,
-    COALESCE(m0.n0, 0) AS t0
-  FROM example_keys AS b
-  LEFT JOIN message_1 AS m0
-    ON m0.k0 = b.k0
-), clause_features AS (
+    r."arg1" AS k0,
+    CAST(SUM(m1.number) AS BIGINT) AS number
+  FROM friends_by_arg1_reached AS r
+  LEFT JOIN friends_by_arg1 AS m1
+    ON m1.k0 = r."arg2" AND m1.k1 = r."arg1"
+  GROUP BY
+    r."arg1"
+), example_values AS (
   SELECT
-    c.k0,
-    c.t0 AS true_1, /* risk(A) :- friends(A,B), friends(B,C), friends(C,A). */
-    100 - c.t0 AS false_1
-  FROM clause_counts AS c
+    e.*,
+    COALESCE(m1.number, 0) AS true_1, /* risk(A) :- friends(A,B), friends(B,C), friends(C,A). */
+    100 - (
+      COALESCE(m1.number, 0)
+    ) AS false_1
+  FROM example_keys AS e
+  LEFT JOIN friends_by_arg1_2 AS m1
+    ON m1.k0 = e.k0
 ), example_scores AS (
   SELECT
     *,
     CAST(-1.0 + (
       0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
-  FROM clause_features
+  FROM example_values
 )
 SELECT
   k0 AS "arg1",

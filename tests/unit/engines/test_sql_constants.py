@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from hornbeam.data.build import build
 from hornbeam.data.numbers import BEFORE
-from hornbeam.engines.export.features import is_join
+from hornbeam.engines.export.clauses import is_listed
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError, OptionError
 from hornbeam.logic.parse import parse_clause
@@ -59,15 +59,15 @@ JOINS: Sequence[Entry] = [
     ("likes(A,B) :- genre(D,k1), rated(A,D), knows(A,B).", 2, FILMS, LOG),
     ("likes(A,B) :- rated(A,C), stars(C,D), D >= 2, D < 6.5.", 2, FILMS, COUNT),
     ("likes(A,B) :- knows(C,C), knows(B,C).", 2, PEOPLE, COUNT),
+    ("likes(A,B) :- knows(A,C), genre(D,E).", 4, KINDS, COUNT),
+    ("likes(A,B) :- genre(C,D).", 3, KINDS, COUNT),
 ]
 """Clauses, the variable whose constants have weights, some of these weights, and the feature."""
 APART: Sequence[Entry] = [
     ("likes(A,B) :- rated(A,C), not genre(C,D).", 2, FILMS[:4], LOG),
-    ("likes(A,B) :- knows(A,C), genre(D,E).", 4, KINDS, COUNT),
-    ("likes(A,B) :- genre(C,D).", 3, KINDS, COUNT),
     ("likes(A,B) :- not rated(B,C).", 2, FILMS[1:3], COUNT),
 ]
-"""The same for bodies that are not joins: with negated literals, or literals without a link."""
+"""The same for clauses with negated literals that have a variable of their own."""
 
 
 def weighted(entry: Entry, number: int) -> WeightedClause:
@@ -145,9 +145,9 @@ def test_the_query_gives_the_models_probabilities(system: str, cutoffs: bool) ->
     assert len(set(right.values())) >= len(KEYS) - 1
 
 
-def test_a_body_that_is_a_join_has_one_column_however_many_constants() -> None:
-    assert [is_join(parse_clause(entry[0], SCHEMA)) for entry in JOINS] == [True] * len(JOINS)
-    assert [is_join(parse_clause(entry[0], SCHEMA)) for entry in APART] == [False] * len(APART)
+def test_a_clause_whose_variables_are_listed_has_one_column_however_many_constants() -> None:
+    assert [is_listed(parse_clause(entry[0], SCHEMA), SCHEMA) for entry in JOINS] == [True] * len(JOINS)
+    assert [is_listed(parse_clause(entry[0], SCHEMA), SCHEMA) for entry in APART] == [False] * len(APART)
     clauses = tuple(weighted(entry, number) for number, entry in enumerate(JOINS))
     with opened("duckdb") as run:
         make_tables("duckdb", run)

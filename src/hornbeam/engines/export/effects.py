@@ -7,13 +7,11 @@ features of examples are made of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from hornbeam.engines.export.levels import MeasuredRows
-from hornbeam.engines.export.links import LinkQueries
 from hornbeam.engines.export.measures import (
     DISTINCT_OF_EXAMPLE,
     EARLIEST,
@@ -31,12 +29,11 @@ from hornbeam.engines.export.measures import (
     Need,
     when,
 )
-from hornbeam.engines.export.relations import ExportedTables
-from hornbeam.engines.export.rows import PlanRows, with_joins
-from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts, comment_of
+from hornbeam.engines.export.plan_queries import PlanQueries
+from hornbeam.engines.export.user_tables import NamedQuery, UserFacts, comment_of
 from hornbeam.engines.plan.compiling import Compiler
 from hornbeam.engines.plan.parts import FactNumber, RowPart
-from hornbeam.engines.sql.expressions import Dialect, integer, own_alias, own_column, own_table, real
+from hornbeam.engines.sql.expressions import integer, own_alias, real
 from hornbeam.engines.tally import DAY
 from hornbeam.errors import OptionError
 from hornbeam.logic import features as kinds
@@ -45,8 +42,6 @@ from hornbeam.logic.effects import Body, Curve, Effect, body_text, in_order_of_u
 from hornbeam.logic.features import KINDS
 from hornbeam.logic.schema import DATE, number_of
 
-MOST_JOINS = 30
-"""Number of tables joined to examples at once; SQLite joins at most 64 tables."""
 _BITS = 26
 """Numbers are added in two parts: multiples of a power of two, so many bits below the cuts, and the rest."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -95,94 +90,49 @@ def _plain(cut: Value) -> float:
     return float(number_of(cut))
 
 
-class _AskedEffect(NamedTuple):
-    """An effect, the parts that its feature needs, and what is asked of them."""
+class EffectColumn:
+    """The column ``value_1`` of the first effect, and so on."""
 
-    effect: Effect
-    parts: tuple[RowPart, ...]
-    needs: tuple[Need, ...]
-
-
-class EffectQueries:
-    """Writes the values of effects for the examples in a table of keys."""
-
-    def __init__(
-        self,
-        effects: Sequence[Effect],
-        facts: UserFacts,
-        arity: int,
-        names: FreeNames,
-        dialect: Dialect,
-        keys: str,
-    ) -> None:
-        """``keys`` is the table of keys ``k0 k1 ...``, with the cut-off last if examples have one."""
+    def __init__(self, number: int, effect: Effect, facts: UserFacts, compiler: Compiler) -> None:
+        self._name = f"value_{number}"
         self._facts = facts
-        self._names = names
-        self._dialect = dialect
-        self._arity = arity
-        self._relations = ExportedTables(facts, names)
-        timed = [name for name in facts.schema.predicates if facts.has_time(name)]
-        self._compiler = Compiler(facts.schema, self._relations.single, timed)
-        self._asked = [self._ask(in_order_of_use(effect)) for effect in effects]
-        self._links = LinkQueries(facts, self._relations, names, dialect)
-        wants = {want: None for asked in self._asked for want in self._wants(asked)}
-        rows = self._rows(keys, "e")
-        start = exp.Select().from_(own_table(keys, "e"), copy=False)
-        self._measured = self._links.measured(wants, rows, start, keys)
+        self._effect = effect = in_order_of_use(effect)
+        self._parts, self._needs = self._ask(effect, compiler)
 
-    def queries(self) -> Iterator[NamedQuery]:
-        """The tables of the user, and what links tell."""
-        measures = [each for each in self._links.named if each is not None]
-        yield from self._relations.queries()
-        yield from measures
+    def wants(self) -> Iterator[tuple[RowPart, Need]]:
+        """What is asked of the parts of a plan."""
+        for part in self._parts:
+            for need in self._needs:
+                if need.kind != KNOWN or part.value is None:
+                    yield part, need
 
-    def with_values(self, start: str, numbers: Sequence[int]) -> Iterator[NamedQuery]:
-        """Expressions that add the columns ``value_1 ...`` to a table; the last one has all of them.
+    def before(self, queries: PlanQueries) -> Iterator[NamedQuery]:
+        """Expressions that the column reads: none."""
+        return iter(())
 
-        ``numbers`` has the number of each effect.
-        """
-        named: list[exp.Expr] = []
-        level = self._level(start)
-        for number, asked in zip(numbers, self._asked, strict=True):
-            column = own_alias(self._value(asked, level), f"value_{number}")
-            column.add_comments([comment_of(_text_of(asked.effect))])
-            named.append(column)
-            joins = len(level.joined) + len(level.rows.lookups)
-            if joins >= MOST_JOINS or asked is self._asked[-1]:
-                query = exp.select("e.*", *named).from_(own_table(start, "e"))
-                query = with_joins(query, [*level.rows.lookups, *level.joined])
-                start = self._names.take(
-                    "effect_values" if asked is self._asked[-1] else f"values_to_{number}"
-                )
-                yield NamedQuery(start, query)
-                named, level = [], self._level(start)
-
-    def _rows(self, table: str, alias: str) -> PlanRows:
-        facts, arity = self._facts, self._arity
-        cutoff = own_column(f"k{arity}", alias) if facts.times.cutoffs else None
-        inputs = {place: own_column(f"k{place}", alias) for place in range(arity)}
-        return PlanRows(facts, self._relations, self._dialect, inputs, cutoff)
-
-    def _level(self, table: str) -> MeasuredRows:
-        return self._links.level(self._rows(table, "e"), self._measured)
+    def columns(self, level: MeasuredRows) -> list[exp.Expr]:
+        """The value of the feature."""
+        column = own_alias(self._value(level), self._name)
+        column.add_comments([comment_of(_text_of(self._effect))])
+        return [column]
 
     # --- what is asked -----------------------------------------------------------------------------
 
-    def _ask(self, effect: Effect) -> _AskedEffect:
+    def _ask(self, effect: Effect, compiler: Compiler) -> tuple[tuple[RowPart, ...], tuple[Need, ...]]:
         """The parts that a feature needs, and what is asked of them."""
         kind, variable = effect.feature
         row = KINDS[kind]
         if row.needs == kinds.CUTOFF:
             if self._facts.times.cutoffs and self._facts.times.kind != DATE:
                 raise OptionError('the feature "month" needs cut-offs that are dates, but they are numbers.')
-            return _AskedEffect(effect, (), ())
+            return (), ()
         bodies: tuple[Body, ...] = (effect.body,)
         if row.needs == kinds.GUARD:
             bodies = (effect.body, effect.body[:-1])
-        parts = tuple(self._compiler.part_of(effect.head, body, variable, bool(row.edge)) for body in bodies)
-        return _AskedEffect(effect, parts, self._needs(effect, parts[0]))
+        parts = tuple(compiler.part_of(effect.head, body, variable, bool(row.edge)) for body in bodies)
+        return parts, self._needed(effect, parts[0])
 
-    def _needs(self, effect: Effect, part: RowPart) -> tuple[Need, ...]:
+    def _needed(self, effect: Effect, part: RowPart) -> tuple[Need, ...]:
         row = KINDS[effect.feature.kind]
         if row.needs == kinds.TIMES:
             return (Need(EARLIEST if row.edge == kinds.FIRST else LATEST),) if part.has_time else ()
@@ -191,17 +141,11 @@ class EffectQueries:
             return (Need(FIRST if row.edge == kinds.FIRST else LAST, unit),)
         return tuple(Need(each, unit if each == SUM else None) for each in NEEDED[row.measure])
 
-    def _wants(self, asked: _AskedEffect) -> Iterator[tuple[RowPart, Need]]:
-        for part in asked.parts:
-            for need in asked.needs:
-                if need.kind != KNOWN or part.value is None:
-                    yield part, need
-
     # --- values of features ------------------------------------------------------------------------
 
-    def _value(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
+    def _value(self, level: MeasuredRows) -> exp.Expr:
         """The value of the feature of an effect."""
-        kind = KINDS[asked.effect.feature.kind]
+        kind = KINDS[self._effect.feature.kind]
         missing = exp.cast(exp.null(), "DOUBLE")
         relative = kind.needs in (kinds.CUTOFF, kinds.DATES, kinds.TIMES)
         if relative and not self._facts.times.cutoffs:
@@ -211,16 +155,16 @@ class EffectQueries:
             assert cutoff is not None
             month = exp.cast(exp.Extract(this=exp.var("MONTH"), expression=cutoff.copy()), "DOUBLE")
             return self._if_cut_off(cutoff.copy(), month, missing)
-        if not asked.needs:
+        if not self._needs:
             return missing
         if kind.needs == kinds.GUARD:
-            return self._share(asked, level)
-        (part,) = asked.parts
-        need = asked.needs[0]
+            return self._share(level)
+        (part,) = self._parts
+        need = self._needs[0]
         if need.kind in (NUMBER, DISTINCT_OF_EXAMPLE):
             return self._whole(part, need, level)
         if need.kind in (SUM, FIRST, LAST):
-            return self._mean(asked, level)
+            return self._mean(level)
         terms = level.terms(part, need)
         if need.kind == SPREAD:
             share = exp.Div(
@@ -236,17 +180,17 @@ class EffectQueries:
         known = when(conditions, values[NUMBER])
         return exp.cast(exp.Coalesce(this=known, expressions=[integer(0)]), "DOUBLE")
 
-    def _share(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
+    def _share(self, level: MeasuredRows) -> exp.Expr:
         """The number of groundings, divided by that of the body without its last step."""
-        true, total = (self._whole(part, N, level) for part in asked.parts)
+        true, total = (self._whole(part, N, level) for part in self._parts)
         some = exp.Nullif(this=total, expression=real(0.0))
         return exp.Div(this=true, expression=some, typed=False, safe=False)
 
-    def _mean(self, asked: _AskedEffect, level: MeasuredRows) -> exp.Expr:
+    def _mean(self, level: MeasuredRows) -> exp.Expr:
         """A sum, or a sum divided by its number of values."""
-        (part,) = asked.parts
-        need = asked.needs[0]
-        is_sum = KINDS[asked.effect.feature.kind].measure == kinds.SUM
+        (part,) = self._parts
+        need = self._needs[0]
+        is_sum = KINDS[self._effect.feature.kind].measure == kinds.SUM
         if part.value is not None and not is_sum:
             # All groundings of the example have this value.
             numbers = level.terms(part, Need(LEAST)) if need.kind == SUM else level.terms(part, need)

@@ -23,6 +23,7 @@ from hornbeam.engines.export.measures import (
     REST,
     SPREAD,
     SUM,
+    VALUE,
     VALUES,
     N,
     Need,
@@ -129,11 +130,11 @@ class MeasuredRows:
         if kind in (EARLIEST, LATEST):
             return Terms(conditions, {kind: self._time(part, special, need, kind)})
         if kind in (VALUES, DISTINCT):
-            return self._value(part, special, conditions, kind)
+            return self._value(part, special, numbers, conditions)
         if kind == DISTINCT_OF_EXAMPLE:
             if part.value is None:
                 return Terms(conditions, {NUMBER: self._column(special[0], Need(DISTINCT), DISTINCT)})
-            known = self.rows.present(self.rows.value(part.value), self.rows.kind(part.value))
+            known = self.rows.facts.values.present(self.rows.value(part.value), self.rows.kind(part.value))
             return Terms([*conditions, known], {NUMBER: integer(1)})
         if kind in (LEAST, MOST):
             value = self._own(part)
@@ -150,7 +151,7 @@ class MeasuredRows:
                 return Terms(conditions, {KNOWN: product([known, *numbers])})
             if not numbers:
                 return Terms(conditions, {KNOWN: exp.Count(this=value)})
-            conditions = [*conditions, self.rows.present(value, "number")]
+            conditions = [*conditions, self.rows.facts.values.present(value, "number")]
             return Terms(conditions, {KNOWN: product(numbers)})
         return Terms(conditions, self._sums(value, special, need, numbers))
 
@@ -184,13 +185,18 @@ class MeasuredRows:
         return self.rows.time(facts)
 
     def _value(
-        self, part: RowPart, special: Sequence[ManyLink], conditions: list[exp.Expr], kind: str
+        self,
+        part: RowPart,
+        special: Sequence[ManyLink],
+        numbers: Sequence[exp.Expr],
+        conditions: list[exp.Expr],
     ) -> Terms:
-        if part.value is None:
-            value = self._column(special[0], Need(VALUES), "value")
-        else:
-            value = self.rows.number(part.value)
-        return Terms(conditions, {"value" if kind == VALUES or part.value is None else DISTINCT: value})
+        """A value, and the number of groundings that have it; behind a link there is a row for each value."""
+        if part.value is not None:
+            return Terms(conditions, {VALUE: self.rows.value(part.value), NUMBER: product(numbers)})
+        value, number = (self._column(special[0], Need(VALUES), word) for word in (VALUE, NUMBER))
+        some = exp.GT(this=number.copy(), expression=integer(0))
+        return Terms([*conditions, some], {VALUE: value, NUMBER: product([number, *numbers])})
 
     def _spread(
         self,
@@ -203,7 +209,7 @@ class MeasuredRows:
         value = self._own(part)
         if value is not None:
             number = product([each.copy() for each in numbers]) if numbers else integer(1)
-            conditions = [*conditions, self.rows.present(value, "number")]
+            conditions = [*conditions, self.rows.facts.values.present(value, "number")]
             return Terms(conditions, {NUMBER: number, "mean": value.copy(), "squares": real(0.0)})
         (link,) = special
         found = {word: self._column(link, need, word) for word in (NUMBER, "mean", "squares")}
@@ -227,7 +233,7 @@ class MeasuredRows:
         with_value = [each for each in special if value is None and each.below.has_value]
         factors = [*numbers]
         if value is not None:
-            conditions = [*conditions, self.rows.present(value, "number")]
+            conditions = [*conditions, self.rows.facts.values.present(value, "number")]
         for link in with_time:
             number = self._column(link, need, KNOWN)
             conditions = [*conditions, exp.GT(this=number, expression=integer(0))]

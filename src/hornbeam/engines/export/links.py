@@ -25,7 +25,9 @@ from hornbeam.engines.export.levels import (
 from hornbeam.engines.export.measures import (
     APART,
     DISTINCT,
+    NUMBER,
     SPREAD,
+    VALUE,
     VALUES,
     N,
     Need,
@@ -114,7 +116,8 @@ class LinkQueries:
         measured = Measured(keys, not plain and self._has_cutoff(facts, wants))
         inner = self.groups(wants)
         apart = {want: None for want in wants if self._is_apart(*want)}
-        is_named = bool(apart) or facts.last is not None
+        # Rows from which several queries start are an expression of their own.
+        is_named = len(apart) + (len(apart) < len(wants)) > 1 or facts.last is not None
         is_named = is_named or any(not self.is_plain(each, asked) for each, asked in inner.items())
         words = self._words(facts)
         given = None if plain else self._key_table(measured, parent, source)
@@ -132,11 +135,11 @@ class LinkQueries:
         columns = self._key_columns(facts, measured, rows)
         together = {want: None for want in wants if want not in apart}
         if together:
-            self._write_together(level, together, columns, measured, self._names.take(words), given)
+            self._write_together(level, together, columns, measured, self._names.take(words))
         for part, need in apart:
             self._write_apart(level, part, need, columns, measured, words)
         if is_named:
-            self.named[slot] = NamedQuery(rows.name or "", self._reached(rows, facts, given, columns))
+            self.named[slot] = NamedQuery(rows.name or "", self._reached(rows, facts, columns))
         return measured
 
     def _is_apart(self, part: RowPart, need: Need) -> bool:
@@ -177,6 +180,7 @@ class LinkQueries:
             *(self._facts, self._relations, self._dialect, inputs, cutoff),
             own=RowAtHand(relation, "f"),
             reached=facts,
+            given=given,
         )
 
     def _of_examples(self, facts: Facts, key: Input, examples: str) -> exp.Expr:
@@ -203,12 +207,12 @@ class LinkQueries:
         relation, table = self._relations.of(facts.predicate), self._facts.table(facts.predicate)
         return relation.value(table, at, self._facts.schema.types_of(facts.predicate)[at], "f")
 
-    def _from(self, rows: PlanRows, facts: Facts, given: str | None) -> exp.Select:
+    def _from(self, rows: PlanRows, facts: Facts) -> exp.Select:
         """The facts that match, joined with the keys from which they are reached."""
         conditions = list(rows.matching())
         relation = self._relations.of(facts.predicate)
         item = aliased(own_item(relation.name), "f")
-        if given is None:
+        if rows.given is None:
             select = exp.Select().from_(item, copy=False)
             return with_joins(select, rows.lookups).where(*conditions, copy=False)
         places = {key: number for number, key in enumerate(dict.fromkeys(facts.known))}
@@ -217,17 +221,15 @@ class LinkQueries:
             if not isinstance(arg, New | str):
                 key = own_column(f"k{places[arg]}", "k")
                 on.append(exp.EQ(this=self._argument(facts, at), expression=key))
-        select = exp.Select().from_(own_table(given, "k"), copy=False)
+        select = exp.Select().from_(own_table(rows.given, "k"), copy=False)
         on += conditions
         select.append("joins", exp.Join(this=item, kind="INNER", on=conjunction(on) if on else exp.true()))
         return with_joins(select, rows.lookups)
 
-    def _reached(
-        self, rows: PlanRows, facts: Facts, given: str | None, keys: Mapping[str, exp.Expr]
-    ) -> exp.Select:
+    def _reached(self, rows: PlanRows, facts: Facts, keys: Mapping[str, exp.Expr]) -> exp.Select:
         """The rows of a link as an expression of their own; of the last facts of a key, only these."""
         columns: dict[str, exp.Expr] = {}
-        select = self._from(rows, facts, given)
+        select = self._from(rows, facts)
         inner = {outer.name: inner for outer, inner in self._inner(rows)}
         columns.update(inner)
         if facts.last is not None:
@@ -256,13 +258,13 @@ class LinkQueries:
         """Rows, and what is known of their links."""
         return MeasuredRows(rows, measured, self._counting, self._dialect)
 
-    def start(self, level: MeasuredRows, facts: Facts, given: str | None) -> exp.Select:
+    def start(self, level: MeasuredRows, facts: Facts) -> exp.Select:
         """The rows of a level, joined with what their links tell."""
         rows = level.rows
         if rows.name is not None:
             select = exp.Select().from_(own_table(rows.name, "r"), copy=False)
         else:
-            select = self._from(rows, facts, given)
+            select = self._from(rows, facts)
         return with_joins(select, level.joined)
 
     def _write_together(
@@ -272,7 +274,6 @@ class LinkQueries:
         keys: Mapping[str, exp.Expr],
         measured: Measured,
         name: str,
-        given: str | None,
     ) -> None:
         """Write all measures that one ``GROUP BY`` gives."""
         terms = {want: level.terms(*want) for want in wants}
@@ -282,6 +283,8 @@ class LinkQueries:
         for want, (conditions, values) in terms.items():
             rest = [each for each in conditions if self._dialect.text(each.copy()) not in shared]
             places: dict[str, str] = {}
+            if want[1].kind == DISTINCT:
+                values = {DISTINCT: values[VALUE]}
             for word, value in values.items():
                 made = aggregated(word, value, rest)
                 sql = self._dialect.text(made.copy())
@@ -291,7 +294,7 @@ class LinkQueries:
                 places[word] = known[sql]
             measured.columns[want] = name, places
         assert level.rows.reached is not None
-        select = self.start(level, level.rows.reached, given)
+        select = self.start(level, level.rows.reached)
         select = select.select(*named(columns), copy=False)
         if shared:
             select = select.where(*shared.values(), copy=False)
@@ -316,14 +319,17 @@ class LinkQueries:
         """Write a measure that needs a query of its own."""
         conditions, values = level.terms(part, need)
         assert level.rows.reached is not None
-        rows = self.start(level, level.rows.reached, None).where(*conditions, copy=False)
+        rows = self.start(level, level.rows.reached).where(*conditions, copy=False)
         name = self._names.take(f"{words}_{need.kind}")
         outer = {key: own_column(key, "t") for key in keys}
         if need.kind == VALUES:
-            select = rows.select(*named({**keys, **values}), copy=False).distinct(copy=False)
-            columns = {word: word for word in values}
+            number = aggregated(NUMBER, values[NUMBER], ())
+            select = rows.select(*named({**keys, VALUE: values[VALUE], NUMBER: number}), copy=False)
+            by = [*(key.copy() for key in keys.values()), values[VALUE].copy()]
+            select = select.group_by(*by, copy=False)
+            columns = {VALUE: VALUE, NUMBER: NUMBER}
         elif need.kind == DISTINCT:
-            counted = exp.Count(this=exp.Distinct(expressions=[values["value"]]))
+            counted = exp.Count(this=exp.Distinct(expressions=[values[VALUE]]))
             select = rows.select(*named({**keys, DISTINCT: counted}), copy=False)
             select = select.group_by(*(key.copy() for key in keys.values()), copy=False) if keys else select
             columns = {DISTINCT: DISTINCT}

@@ -16,6 +16,8 @@ DISTINCT_OF_EXAMPLE = "different of an example"
 OF_VALUE = (KNOWN, SUM, LEAST, MOST, SPREAD)
 APART = (FIRST, LAST, SPREAD, VALUES)
 """What needs a query of its own."""
+VALUE = "value"
+"""One of the different values of a key."""
 REST = "rest"
 """The second part of a sum: of what is left of the numbers, rounded to a power of two."""
 
@@ -42,7 +44,7 @@ def aggregated(word: str, value: exp.Expr, conditions: Sequence[exp.Expr]) -> ex
         return exp.Count(this=when(conditions, integer(1)))
     value = when(conditions, value.unnest())
     if word in (NUMBER, KNOWN):
-        return exp.cast(exp.Sum(this=value), "DOUBLE")
+        return exp.cast(exp.Sum(this=value), "BIGINT")
     if word == DISTINCT:
         return exp.Count(this=exp.Distinct(expressions=[value]))
     if word in (LEAST, EARLIEST):
@@ -76,7 +78,7 @@ def edge_of(kind: str, values: Mapping[str, exp.Expr], by: Sequence[exp.Expr]) -
 def edge_measures(kind: str, values: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
     time = exp.Min(this=own_column("time", "t"))
     sums = {word: exp.Sum(this=own_column(word, "t")) for word in values if word != "time"}
-    return {"time": time, **{w: exp.cast(s, "DOUBLE") if w == KNOWN else s for w, s in sums.items()}}
+    return {"time": time, **{w: exp.cast(s, "BIGINT") if w == KNOWN else s for w, s in sums.items()}}
 
 
 def spread_center(values: Mapping[str, exp.Expr], by: Sequence[exp.Expr]) -> exp.Expr:
@@ -94,4 +96,4 @@ def spread_measures() -> dict[str, exp.Expr]:
     square = product([number.copy(), away, away.copy()])
     squares = exp.Sum(this=exp.Add(this=own_column("squares", "t"), expression=square))
     mean = exp.Min(this=own_column("edge", "t"))
-    return {NUMBER: exp.cast(exp.Sum(this=number), "DOUBLE"), "mean": mean, "squares": squares}
+    return {NUMBER: exp.cast(exp.Sum(this=number), "BIGINT"), "mean": mean, "squares": squares}

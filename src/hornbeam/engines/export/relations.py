@@ -156,6 +156,29 @@ class ExportedTables:
             self._made[identity] = relation
         return self._made[identity]
 
+    def all_facts(self, predicate: str, alias: str) -> exp.Subquery:
+        """The facts of a predicate: arguments ``c0 c1 ...``, and the time ``since`` if facts have times."""
+        relation, table = self.of(predicate), self._facts.table(predicate)
+        types = self._facts.schema.types_of(predicate)
+        columns = [relation.value(table, at, name, "t") for at, name in enumerate(types)]
+        named = [exp.alias_(value, f"c{at}") for at, value in enumerate(columns)]
+        if self._facts.has_time(predicate) and self._facts.times.cutoffs:
+            named.append(exp.alias_(relation.since(table.times, "t"), "since"))
+        select = exp.select(*named).from_(aliased(own_item(relation.name), "t"))
+        if relation.key is not None:
+            for at, (value, name) in enumerate(zip(columns, types, strict=True)):
+                if at != self.key_place(predicate):
+                    kind = self._facts.schema.numeric.get(name)
+                    select = select.where(self._facts.values.present(value.copy(), kind))
+            if table.true is not None:
+                select = select.where(exp.EQ(this=relation.flag(table, "t"), expression=integer(1)))
+        return select.subquery(alias)
+
+    def constants(self, predicate: str, place: int) -> exp.Select:
+        """The different constants that facts of a predicate have at a place."""
+        facts = self.all_facts(predicate, "f")
+        return exp.select(exp.alias_(exp.column(f"c{place}", "f"), "constant")).distinct().from_(facts)
+
     def queries(self) -> Iterator[NamedQuery]:
         for relation in self._made.values():
             yield NamedQuery(relation.name, relation.query())

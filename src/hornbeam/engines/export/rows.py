@@ -77,6 +77,8 @@ class PlanRows:
     own: RowAtHand | None = None
     reached: Facts | None = None
     """the facts that the rows are"""
+    given: str | None = None
+    """the table of the keys from which they are reached"""
     prefix: str = "x"
     name: str | None = None
     lookups: list[Joined] = field(default_factory=list)
@@ -248,7 +250,7 @@ class PlanRows:
                     else Found(facts, at, self.facts.schema.types_of(facts.predicate)[at])
                 )
                 if relation.key is not None and at != at_key and found not in known:
-                    yield self.present(self.out(value), self.kind(found))
+                    yield self.facts.values.present(self.out(value), self.kind(found))
             elif isinstance(arg, str) and facts is self.reached:
                 yield self._equal(self.out(value), facts, at, arg)
         if relation.key is not None and self.facts.table(facts.predicate).true is not None:
@@ -333,12 +335,6 @@ class PlanRows:
         assert kind is not None
         threshold = self.facts.values.constant(value_of(test.threshold, kind))
         return side(this=self.value(test.value), expression=threshold)
-
-    def present(self, value: exp.Expr, kind: str | None) -> exp.Expr:
-        """The condition that a value is known."""
-        if kind is not None:
-            return exp.Not(this=exp.Is(this=value, expression=exp.null()))
-        return self.facts.values.is_present(value)
 
 
 def _with_alias(condition: exp.Expr, alias: str, new: str) -> exp.Expr:

@@ -7,7 +7,7 @@ value (see ``user_values``), keys by their own type, numbers as DOUBLE and dates
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,35 +16,11 @@ from sqlglot import exp
 
 from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.export.clause_plan import (
-    ComparisonRange,
-    Formula,
-    Guard,
-    HeadBindings,
-    SqlMessage,
-    body_of,
-    formula,
-    needed,
-)
-from hornbeam.engines.export.clause_queries import (
-    HeadBindingTable,
-    Tables,
-    counts_query,
-    groundings_query,
-    message_query,
-    projection_query,
-)
-from hornbeam.engines.export.effects import EffectQueries, adds_nothing, level_of
-from hornbeam.engines.export.features import (
-    double,
-    feature_value,
-    join_of,
-    share,
-    sums_query,
-    total_of,
-    weighted_sum,
-    weights_query,
-)
+from hornbeam.engines.export.clauses import ClauseColumns, ScoredClause, ValueRange, WeightColumn
+from hornbeam.engines.export.effects import EffectColumn, adds_nothing, level_of
+from hornbeam.engines.export.features import double, feature_value, share, total_of, weighted_sum
+from hornbeam.engines.export.plan_queries import PlanColumns, PlanQueries
+from hornbeam.engines.export.relations import ExportedTables
 from hornbeam.engines.export.user_tables import (
     FreeNames,
     NamedQuery,
@@ -54,6 +30,7 @@ from hornbeam.engines.export.user_tables import (
     joined_tables,
 )
 from hornbeam.engines.export.user_values import values_for
+from hornbeam.engines.plan.compiling import Compiler
 from hornbeam.engines.sql.expressions import (
     Dialect,
     SqlTable,
@@ -66,37 +43,9 @@ from hornbeam.engines.sql.expressions import (
     real,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause, variable_name
 from hornbeam.logic.effects import Effect
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
-
-
-class ScoredClause(NamedTuple):
-    """A clause, its weights ``[w0, w1, w2]``, and its total; if None, the query computes the total."""
-
-    clause: Clause
-    weights: tuple[float, float, float]
-    total: int | None
-    feature: str = "count"
-    """the feature that is weighted: ``count``, ``log`` for ln(1 + count), ``at least N`` or ``share``"""
-    each: int | None = None
-    """the variable whose constants have their own weights, used instead of ``weights``"""
-    constants: tuple[tuple[str, float], ...] = ()
-    guard: Clause | None = None
-    """its count times ``total`` is the sum of true and false counts; if None, ``total`` is that sum"""
-    bound: int | None = None
-    """the number N of the feature ``at least N``"""
-
-    @property
-    def weighs_false(self) -> bool:
-        """Whether the score depends on false counts."""
-        return self.each is None and (self.feature == "share" or self.weights[2] != 0)
-
-    @property
-    def weighs_anything(self) -> bool:
-        weights = self.weights if self.each is None else [weight for _, weight in self.constants]
-        return any(weights)
 
 
 class Prediction(NamedTuple):
@@ -207,11 +156,8 @@ class _ScoringQuery:
         if self._times is not None:
             self._values.check_times()
         self._keys = self._names.take("example_keys")
-        self._message_tables: dict[SqlMessage, str] = {}
-        self._guards: dict[Guard, str] = {}
-        self._sizes: dict[ComparisonRange, str] = {}
-        self._sums_of: dict[int, tuple[str, tuple[int, ...]]] = {}
-        """for a clause with weights of constants: the expression with its sums, and its head variables"""
+        self._tables = ExportedTables(self._facts, self._names)
+        self._sizes: dict[ValueRange, str] = {}
         self._choice: list[str] = []
         """for a model of choices, the columns whose equal values are one choice"""
 
@@ -227,25 +173,22 @@ class _ScoringQuery:
         self._examples = self._examples.renamed(named)
         read = {name: table.renamed(named) for name, table in read.items()}
         times = Times(model.times, self._times is not None, model.at_cutoff)
-        return UserFacts(model.schema, read, self._names, times, self._values)
+        return UserFacts(model.schema, read, times, self._values)
 
     def text(self) -> str:
         """The text of the whole query."""
-        counted = [*self._counted_clauses()] if self._clauses else []
-        base = counted[-1].name if counted else self._keys
-        arity = self._arity
-        effects = EffectQueries(
-            [*self._effects.values()], self._facts, arity, self._names, self._dialect, self._keys
-        )
-        values = [*effects.with_values(base, [*self._effects])]
-        last = values[-1].name if values else base
+        wanted = [*self._columns()]
+        arity, names = self._arity, self._names
+        columns = PlanQueries(wanted, self._facts, self._tables, arity, names, self._dialect, self._keys)
+        made = [*columns.queries()]
+        values = [*columns.with_columns()]
+        last = values[-1].name if values else self._keys
         scores = NamedQuery(self._names.take("example_scores"), self._scores(last))
         of_choices = [self._choices(scores.name)] if self._model.choice is not None else []
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
-        facts = self._facts.queries()
-        expressions = [*self._joined, examples, *facts, *populations, *counted]
-        expressions += [*effects.queries(), *values, scores, *of_choices]
+        expressions = [*self._joined, examples, *self._tables.queries(), *populations]
+        expressions += [*made, *values, scores, *of_choices]
         query = self._result(expressions[-1].name)
         for name, expression, comment in expressions:
             if comment:
@@ -253,21 +196,19 @@ class _ScoringQuery:
             query = query.with_(name, as_=expression, copy=False)
         return self._dialect.text(query, pretty=True) + "\n"
 
-    def _counted_clauses(self) -> Iterator[NamedQuery]:
-        """The counts of clauses, and last the examples with what is weighted."""
-        timed = self._facts.timed()
-        counted = [weighted for weighted in self._clauses.values() if weighted.each is None]
-        clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
-        plans = [formula(clause, self._model.schema, timed) for clause in clauses]
-        tables = Tables(self._message_tables, self._guards, self._population)
-        yield from self._messages(plans, tables)
-        keys = [f"k{number}" for number in range(self._width)]
-        bindings = HeadBindingTable(self._keys, tuple(range(self._width)), tuple(keys))
-        query = counts_query(self._facts, plans, bindings, tables)
-        counts = NamedQuery(self._names.take("clause_counts"), query)
-        yield counts
-        yield from self._sums(timed)
-        yield NamedQuery(self._names.take("clause_features"), self._features(counts.name))
+    def _columns(self) -> Iterator[PlanColumns]:
+        """What is made of plans: the columns of clauses and effects."""
+        facts, schema = self._facts, self._model.schema
+        timed = [name for name in schema.predicates if facts.has_time(name)]
+        compiler = Compiler(schema, self._tables.single, timed)
+        for number, weighted in self._clauses.items():
+            if weighted.each is not None:
+                yield WeightColumn(number, weighted, schema, compiler)
+            else:
+                total = self._total(weighted) if weighted.weighs_false else integer(0)
+                yield ClauseColumns(number, weighted, schema, compiler, self._population, total)
+        for number, effect in self._effects.items():
+            yield EffectColumn(number, effect, facts, compiler)
 
     def _key_columns(self) -> exp.Select:
         columns = self._examples.expressions("e")
@@ -277,80 +218,32 @@ class _ScoringQuery:
             named.append(exp.alias_(cutoff, f"k{self._arity}"))
         return exp.select(*named).from_(self._examples.expression("e"))
 
-    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[NamedQuery]:
-        for message in needed(plans):
-            if message.is_relation:
-                continue
-            if message.shape.guard is not None:
-                yield from self._guard(message.shape.guard)
-            name = self._names.take(f"message_{len(self._message_tables) + 1}")
-            query = message_query(self._facts, message, tables)
-            self._message_tables[message] = name
-            anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
-            body = ", ".join(map(str, body_of(message)))
-            yield NamedQuery(name, query, f"for each {anchors}: {body}" if anchors else body)
-
-    def _guard(self, guard: Guard) -> Iterator[NamedQuery]:
-        if guard in self._guards:
-            return
-        if isinstance(guard, HeadBindings):
-            named = [
-                exp.alias_(own_column(f"k{variable}"), f"k{number}")
-                for number, variable in enumerate(guard.head)
-            ]
-            query = exp.select(*named).distinct().from_(self._keys)
-        else:
-            if guard.of.guard is not None:
-                yield from self._guard(guard.of.guard)
-            query = projection_query(self._facts, guard, self._guards)
-        self._guards[guard] = self._names.take(f"bindings_{len(self._guards) + 1}")
-        yield NamedQuery(self._guards[guard], query)
-
-    def _sums(self, timed: frozenset[str]) -> Iterator[NamedQuery]:
-        """For each clause with weights of constants: its weights, and their sum for each example."""
-        for number, weighted in self._clauses.items():
-            if weighted.each is None:
-                continue
-            message, each = join_of(weighted.clause, weighted.each, timed)
-            guard = message.shape.guard
-            assert isinstance(guard, HeadBindings)
-            yield from self._guard(guard)
-            weights = self._names.take(f"weights_{number}")
-            yield NamedQuery(weights, weights_query(weighted.constants, self._dialect, self._values))
-            counts = groundings_query(self._facts, message, each, self._guards, self._values.key)
-            query = sums_query(counts, len(guard.head), weights, weighted.feature, weighted.bound)
-            name = self._names.take(f"weighed_{number}")
-            self._sums_of[number] = name, guard.head
-            comment = f"a weight for each {variable_name(weighted.each)} of {weighted.clause}"
-            yield NamedQuery(name, query, comment)
-
     # --- populations -----------------------------------------------------------------------------
 
-    def _population(self, range_: ComparisonRange) -> exp.Expr:
+    def _population(self, range_: ValueRange) -> exp.Expr:
         """The number of constants in a range, as a query over the data."""
         if range_ not in self._sizes:
             self._sizes[range_] = self._names.take(f"population_{len(self._sizes) + 1}")
         return exp.select("n").from_(self._sizes[range_]).subquery()
 
-    def _size(self, range_: ComparisonRange) -> exp.Select:
+    def _size(self, range_: ValueRange) -> exp.Select:
         """The number of constants that the facts and the examples have at arguments of a type."""
         type_name = range_.type
-        columns = []
+        columns: list[exp.Select] = []
         for predicate, types in sorted(self._model.schema.predicates.items()):
             for position, own in enumerate(types):
                 if own == type_name and predicate == self._model.target:
-                    value = own_column(f"k{position}")
+                    value: exp.Column = own_column(f"k{position}")
                     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-                    columns.append(_distinct(value, self._keys).where(known))
+                    columns.append(exp.select(exp.alias_(value, "constant")).from_(self._keys).where(known))
                 elif own == type_name:
-                    columns.append(_distinct(own_column(f"c{position}"), self._facts.name(predicate)))
-        union: exp.Query = columns[0]
+                    columns.append(self._tables.constants(predicate, position))
+        union: exp.Query = columns[0].distinct()
         for constants in columns[1:]:
             union = union.union(constants)
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(union.subquery("constants"))
         for operator, threshold in range_.comparisons:
-            condition = self._facts.compares(own_column("constant"), type_name, operator, threshold)
-            query = query.where(condition)
+            query = query.where(self._values.compared(own_column("constant"), operator, threshold))
         query.add_comments([comment_of(f"the population of {type_name}")])
         return query
 
@@ -361,42 +254,9 @@ class _ScoringQuery:
         types = self._model.schema.variable_types(weighted.clause)
         clause = weighted.clause
         free = clause.free_variables() if weighted.guard is None else new_variables(clause)
-        return product([double(self._population(ComparisonRange(types[variable]))) for variable in free])
+        return product([double(self._population(ValueRange(types[variable]))) for variable in free])
 
     # --- scores ----------------------------------------------------------------------------------
-
-    def _features(self, counts: str) -> exp.Select:
-        """For each example the true and false counts of clauses, and the sums of weights of constants."""
-        named: list[exp.Expr] = [own_column(f"k{number}", "c") for number in range(self._width)]
-        joins: list[tuple[exp.Expr, exp.Expr]] = []
-        place = 0
-        for number, weighted in self._clauses.items():
-            if weighted.each is not None:
-                name, head = self._sums_of[number]
-                alias = f"s{number}"
-                same = [
-                    exp.EQ(this=own_column(f"k{at}", alias), expression=own_column(f"k{variable}", "c"))
-                    for at, variable in enumerate(head)
-                ]
-                joins.append((own_table(name, alias), conjunction(same)))
-                total = exp.Coalesce(this=own_column("total", alias), expressions=[real(0.0)])
-                columns = [exp.alias_(total, f"sum_{number}")]
-            else:
-                true, both = own_column(f"t{place}", "c"), self._total(weighted)
-                place += 1
-                if weighted.guard is not None:
-                    both = exp.Mul(this=both, expression=own_column(f"t{place}", "c"))
-                    place += 1
-                columns = [exp.alias_(true, f"true_{number}")]
-                if weighted.weighs_false:
-                    false = exp.Sub(this=both, expression=true.copy())
-                    columns.append(exp.alias_(false, f"false_{number}"))
-            columns[0].add_comments([comment_of(str(weighted.clause))])
-            named += columns
-        select = exp.select(*named).from_(own_table(counts, "c"))
-        for table, on in joins:
-            select = select.join(table, on=on, join_type="LEFT")
-        return select
 
     def _scores(self, features: str) -> exp.Select:
         terms: list[exp.Expr] = [real(self._model.prior)]
@@ -426,6 +286,7 @@ class _ScoringQuery:
             choice = [keys[given]]
         else:
             assert given is not None
+            facts = self._tables.all_facts(given, "f")
             own = own_column(f"c{self._arity}", "f")
             same: list[exp.Expr] = [
                 exp.EQ(this=own_column(f"c{number}", "f"), expression=key.copy())
@@ -433,7 +294,6 @@ class _ScoringQuery:
             ]
             if given in self._facts.timed():
                 same.append(self._facts.exists(own_column("since", "f"), keys[-1].copy()))
-            facts = own_table(self._facts.name(given), "f")
             select = select.join(facts, on=conjunction(same), join_type="LEFT")
             # An example without a choice is one of its own.
             alone = exp.Is(this=own.copy(), expression=exp.null())
@@ -460,11 +320,7 @@ class _ScoringQuery:
             for key, name in zip(keys, names, strict=True)
         ]
         for number, weighted in self._clauses.items():
-            if weighted.each is not None:
-                named.append(own_column(f"sum_{number}"))
-                continue
-            kinds = ("true", "false") if weighted.weighs_false else ("true",)
-            named += [own_column(f"{kind}_{number}") for kind in kinds]
+            named += [own_column(name) for name in weighted.names(number)]
         named += [own_column(f"value_{number}") for number in self._effects]
         named += [own_column("score"), self._prediction()]
         return exp.select(*named).from_(scores)
@@ -475,7 +331,3 @@ class _ScoringQuery:
         for window in parsed.find_all(exp.Window):
             window.set("partition_by", [own_column(each) for each in self._choice])
         return exp.alias_(parsed, name)
-
-
-def _distinct(value: exp.Column, table: str) -> exp.Select:
-    return exp.select(exp.alias_(value, "constant")).distinct().from_(table)

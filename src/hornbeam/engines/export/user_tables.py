@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,15 +11,12 @@ from hornbeam.data.numbers import INCLUDE, TimeColumn
 from hornbeam.engines.export.user_values import UserValues
 from hornbeam.engines.sql.expressions import (
     EVERYTHING,
-    SqlRelation,
     SqlTable,
     column,
     cutoff_value,
     joined_text,
-    latest,
 )
 from hornbeam.errors import SchemaError, plural
-from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, Schema, read_value
 
 Table = (
@@ -90,13 +86,12 @@ class Times(NamedTuple):
 
 
 class UserFacts:
-    """The user's tables as a source of facts: one common table expression for each predicate in use."""
+    """The user's tables, the values in them, and when facts exist."""
 
     def __init__(
         self,
         schema: Schema,
         tables: Mapping[str, SqlTable],
-        free_names: FreeNames,
         times: Times,
         values: UserValues,
     ) -> None:
@@ -105,8 +100,6 @@ class UserFacts:
         self.values = values
         self.times = times
         self._tables = tables
-        self._free_names = free_names
-        self._names: dict[str, str] = {}
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 columns = plural(len(table.columns), "column")
@@ -122,11 +115,6 @@ class UserFacts:
     def as_number(self, moment: exp.Expr) -> exp.Expr:
         """A time as a number: microseconds if times are dates."""
         return self.values.microseconds(moment) if self.times.kind == DATE else moment
-
-    def relation(self, predicate: str) -> SqlRelation:
-        columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
-        time = "since" if predicate in self.timed() else None
-        return SqlRelation(exp.to_table(self.name(predicate)), columns, True, time)
 
     def timed(self) -> frozenset[str]:
         """The predicates whose facts some examples do not see: none if examples have no cut-offs."""
@@ -160,39 +148,6 @@ class UserFacts:
             constant = read_value(name)
             return exp.false() if constant is None else self.values.equal_number(value, constant)
         return self.values.equals(value, name)
-
-    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        return self.values.compared(value, operator, threshold)
-
-    def name(self, predicate: str) -> str:
-        """The name of the expression with a predicate's facts; no two predicates share one."""
-        if predicate not in self._names:
-            word = "facts_" + re.sub(r"[^a-z0-9]+", "_", predicate.lower())
-            self._names[predicate] = self._free_names.take(word)
-        return self._names[predicate]
-
-    def queries(self) -> list[NamedQuery]:
-        """The facts of each predicate used so far, under their names."""
-        return [NamedQuery(name, self._facts(predicate)) for predicate, name in self._names.items()]
-
-    def _facts(self, predicate: str) -> exp.Select:
-        table = self._tables[predicate]
-        columns = table.expressions("f")
-        named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        conditions = [self.values.is_present(value) for value in columns]
-        if table.true is not None:
-            conditions.append(self.values.is_set(column(table.true, "f")))
-        for name, other, key in table.keys:
-            keys = exp.select(column(key, "k")).from_(SqlTable(other, ()).expression("k"))
-            conditions.append(exp.In(this=column(name, "f"), query=keys.subquery()))
-        select = exp.select(*named).from_(table.expression("f")).where(*conditions)
-        if predicate not in self.timed():
-            return select.distinct()
-        kind = self.times.kind
-        assert kind is not None
-        select, times = table.with_times(select, "f")
-        earliest = exp.Min(this=latest([self.values.of_kind(time, kind) for time in times]))
-        return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
 
 
 def comment_of(text: str) -> str:

@@ -104,6 +104,10 @@ class UserValues:
         """The condition that a column has a value."""
         return exp.Not(this=exp.Is(this=value, expression=exp.null()))
 
+    def present(self, value: exp.Expr, kind: str | None) -> exp.Expr:
+        """The same for a column that is clean, if it has numbers of a kind."""
+        return UserValues.is_present(self, value) if kind is not None else self.is_present(value)
+
     def is_set(self, value: exp.Expr) -> exp.Expr:
         """The condition that a flag is true, or a number other than 0."""
         return exp.NEQ(this=exp.cast(value, "INT"), expression=integer(0))

@@ -425,11 +425,6 @@ def integer(value: int) -> exp.Expr:
     return exp.Literal.number(value)
 
 
-def or_zero(count: exp.Expr) -> exp.Expr:
-    """A count, or 0: a message has NULL where no fact meets its condition."""
-    return exp.func("COALESCE", count, exp.Literal.number(0))
-
-
 def product(factors: Sequence[exp.Expr]) -> exp.Expr:
     """The product of expressions; 1 if there are none."""
     if not factors:

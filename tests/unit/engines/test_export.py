@@ -20,8 +20,10 @@ from hornbeam.engines.export.constant_names import moment_named, number_named, s
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError, SchemaError
 from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.effects import FittedEffect
 from hornbeam.model.files import save_model
 from sql_systems import SYSTEMS, opened
 
@@ -263,6 +265,21 @@ def test_every_feature_of_counts_is_the_models(system: str) -> None:
         for text, feature in product(CLAUSES[:2], ("count", "log", "share", "at least 2"))
     ]
     learned = Model("advisedby", SCHEMA, 0.1, tuple(weighted))
+    data = database()
+    keys = data.encode_keys("advisedby", np.array(KEYS, dtype=object))
+    expected = dict(zip(KEYS, learned.probabilities(MemoryEngine(data), keys).tolist(), strict=True))
+    rows = run_on(system, learned.sql(system, {name: WHERE[name] for name in FACTS}, WHERE["example keys"]))
+    found = {(str(row[0]), str(row[1])): float(str(row[-1])) for row in rows}
+    assert found == {key: pytest.approx(value, abs=1e-9) for key, value in expected.items()}
+
+
+@systems
+@pytest.mark.parametrize("kind", ["sum", "mean", "spread", "min", "max", "last", "distinct"])
+def test_links_that_do_not_depend_on_each_other_multiply(system: str, kind: str) -> None:
+    feature = f"{kind} D [< 35.2: -0.5; < 36: 0.25; < 100: 0.7; else: 1]"
+    text = f"{feature} : advisedby(A,B) :- knows(A,C), age(C,D), publication(E,B)."
+    fitted = FittedEffect(parse_effect(text, SCHEMA))
+    learned = Model("advisedby", SCHEMA, 0.1, (), effects=(fitted,))
     data = database()
     keys = data.encode_keys("advisedby", np.array(KEYS, dtype=object))
     expected = dict(zip(KEYS, learned.probabilities(MemoryEngine(data), keys).tolist(), strict=True))

@@ -167,9 +167,7 @@ class EffectColumn:
             return self._mean(level)
         terms = level.terms(part, need)
         if need.kind == SPREAD:
-            share = exp.Div(
-                this=terms.values["squares"], expression=terms.values[NUMBER], typed=False, safe=False
-            )
+            share = _divided(terms.values["squares"], terms.values[NUMBER])
             return when(terms.conditions, exp.Sqrt(this=share))
         value = when(terms.conditions, terms.values[need.kind])
         return self._length(value, level, kind.needs) if relative else value
@@ -202,7 +200,7 @@ class EffectColumn:
         if is_sum:
             return when(conditions, total.unnest() if isinstance(total, exp.Paren) else total)
         known = values[KNOWN] if KNOWN in values else level.terms(part, Need(KNOWN)).values[KNOWN]
-        return when(conditions, exp.Div(this=total, expression=known, typed=False, safe=False))
+        return when(conditions, _divided(total, known))
 
     def _length(self, edge: exp.Expr, level: MeasuredRows, needs: str) -> exp.Expr:
         """The length of time from a date to the cut-off; missing for an example without a cut-off."""
@@ -222,6 +220,12 @@ class EffectColumn:
     def _if_cut_off(self, cutoff: exp.Expr, value: exp.Expr, otherwise: exp.Expr) -> exp.Expr:
         none = exp.EQ(this=cutoff, expression=self._facts.everything())
         return exp.Case(ifs=[exp.If(this=none, true=otherwise)], default=value)
+
+
+def _divided(this: exp.Expr, by: exp.Expr) -> exp.Expr:
+    """A quotient; what is divided by may be a product."""
+    by = exp.Paren(this=by) if isinstance(by, exp.Binary) else by
+    return exp.Div(this=this, expression=by, typed=False, safe=False)
 
 
 def _is_number(part: RowPart) -> bool:

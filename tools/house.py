@@ -29,7 +29,7 @@ SUMS = {
     ),
     "joint models with their verbs and views": (
         "joint/",
-        "cli/targets.py",
+        "cli/opened.py",
     ),
     "rivals": ("rivals/",),
 }
@@ -49,7 +49,7 @@ LATER = {
         "engines/export/dbt.py",
         "report/card.py",
         "cli/verbs/card.py",
-        "estimators/mlflow.py",
+        "mlflow.py",
     ),
     "labels from events": ("loading/events/", "cli/verbs/examples.py"),
     "choices": (

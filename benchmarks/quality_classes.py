@@ -1,12 +1,9 @@
-"""Several classes: how one model for each class is best put together, and whether a softmax is better.
+"""Several classes: learned together, beside one model for each class (probabilities divided by their sum).
 
     python benchmarks/quality_classes.py [--only NAME ...] [--report]
 
 Three folds of each set, drawn once with seed 0; of the citations, the training part of the first public split
-alone. The first two rows are the default learner: the probabilities of the models divided by their sum, and
-put together by the weights of classes, which are fitted to held-out scores. The other rows have the same bins
-of candidates with one condition, and the same weights per constant: the long models of one class against the
-rest, and one softmax with shared effects (softmax_steps). Results go to results/classes.json after each set.
+alone. Results go to results/classes.json after each set.
 """
 
 from __future__ import annotations
@@ -33,19 +30,12 @@ from hornbeam.in_place.load import load
 from hornbeam.joint.targets import examples_in
 from hornbeam.joint.things import hidden
 from hornbeam.learning.classes import fit_classes
-from hornbeam.learning.effects import learner
-from hornbeam.learning.effects.examples.bagging import design, example_hashes
-from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
-from hornbeam.learning.effects.steps.boosting import Boosting
-from hornbeam.learning.loop import NO_CONTROL
-from hornbeam.learning.losses.class_weights import class_weights
-from hornbeam.learning.losses.loss import Logistic
+from hornbeam.learning.learners import learn
 from hornbeam.learning.losses.softmax import log_softmax
 from hornbeam.learning.options import EffectOptions
-from hornbeam.model.class_model import PLAIN_WEIGHTS
 from hornbeam.model.clause_model import Model
+from hornbeam.model.editing.edits import effect_name
 from measure import DATA, say, table
-from softmax_steps import SharedSteps
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -54,8 +44,7 @@ FOLDS = 3
 LEAST_EXAMPLES = 30
 """Occupations of fewer users are left out."""
 OPTIONS = EffectOptions()
-PLAIN, WEIGHTED = "default, divided by the sum", "default, weights of classes"
-LONG, SOFTMAX = "same bins, weights of classes", "same bins, softmax"
+APART, TOGETHER = "a model for each class", "together"
 
 
 def main() -> None:
@@ -178,138 +167,76 @@ SETS: Mapping[str, Callable[[], ClassSet]] = {
 # --- scores --------------------------------------------------------------------------------------
 
 
+class Found(NamedTuple):
+    """The probabilities of the examples of a test, the number of different effects, and the CPU seconds."""
+
+    chances: Floats
+    effects: int
+    seconds: float
+
+
 def _scores(task: ClassSet) -> dict[str, Any]:
-    """Log-loss and accuracy over all folds for each row, with the difference from the first one."""
+    """Log-loss and accuracy over all folds for each way, with the difference from the first one."""
     engine, labels = MemoryEngine(task.database), task.examples.labels.astype(np.int64)
-    found: dict[str, Floats] = {}
-    cpu: dict[str, float] = {}
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    for train, test in folds.split(labels, labels):
-        for ways in (_default, _same_bins):
-            for row, (chances, seconds) in ways(engine, task.examples, train, test).items():
-                own = found.setdefault(row, np.empty((len(labels), len(task.examples.classes))))
-                own[test] = chances
-                cpu[row] = cpu.get(row, 0.0) + seconds / FOLDS
-    rows = np.arange(len(labels))
-    losses = {row: -np.log(np.maximum(each[rows, labels], 1e-12)) for row, each in found.items()}
-    right = {row: (each.argmax(axis=1) == labels).astype(np.float64) for row, each in found.items()}
-    return {
-        row: {
-            "log_loss": _figures(losses[row], losses[PLAIN]),
-            "accuracy": _figures(right[row], right[PLAIN]),
-            "cpu": round(cpu[row], 1),
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels))
+    rows, scores = np.arange(len(labels)), {}
+    for way, fitted in ((APART, _apart), (TOGETHER, _together)):
+        chances = np.empty((len(labels), len(task.examples.classes)))
+        found = [fitted(engine, task.examples, train, test) for train, test in folds]
+        for (_, test), each in zip(folds, found, strict=True):
+            chances[test] = each.chances
+        losses = -np.log(np.maximum(chances[rows, labels], 1e-12))
+        right = (chances.argmax(axis=1) == labels).astype(np.float64)
+        if way == APART:
+            first = losses, right
+        scores[way] = {
+            "log_loss": _figures(losses, first[0]),
+            "accuracy": _figures(right, first[1]),
+            "effects": round(sum(each.effects for each in found) / FOLDS, 1),
+            "cpu": round(sum(each.seconds for each in found) / FOLDS, 1),
         }
-        for row in found
-    }
+    return scores
 
 
 def _figures(own: Floats, first: Floats) -> list[float]:
-    """The mean, its difference from the first row, and the standard error of that."""
+    """The mean, its difference from the first way, and the standard error of that."""
     more = own - first
     return [round(float(x), 4) for x in (own.mean(), more.mean(), more.std() / np.sqrt(len(more)))]
 
 
-def _default(
-    engine: MemoryEngine, examples: Examples, train: Rows, test: Rows
-) -> dict[str, tuple[Floats, float]]:
+def _together(engine: MemoryEngine, examples: Examples, train: Rows, test: Rows) -> Found:
     start = time.process_time()
     model = fit_classes("rlr", engine, examples.at(train), OPTIONS).model
     seconds = time.process_time() - start
-    scores = model.scores(engine, examples.keys[test])
-    return {
-        PLAIN: (PLAIN_WEIGHTS.probabilities(scores), seconds),
-        WEIGHTED: (model.weights.probabilities(scores), seconds),
-    }
+    return Found(model.probabilities(engine, examples.keys[test]), len(model.together()[0].effects), seconds)
 
 
-def _same_bins(
-    engine: MemoryEngine, examples: Examples, train: Rows, test: Rows
-) -> dict[str, tuple[Floats, float]]:
-    """Long models on bins of the examples of training and test; labels of the test are not used."""
-    order = np.concatenate([train, test])
-    first = replace(examples.at(order), labels=(examples.labels[order] == 0).astype(np.int8), classes=())
-    problem, rows = learner._problem(engine, first, replace(OPTIONS, max_conditions=1))
-    paths, offers = learner._candidates(problem, lambda: None, NO_CONTROL)
-    places = order[rows]
-    known = np.isin(places, train)
-    bins = np.array(offers.pool.rows)
-    lines = np.zeros((len(bins), int(bins.max()) + 1))
-    for line, candidate in zip(lines, offers.pool.candidates, strict=True):
-        line[: len(candidate.scores)] = candidate.scores[: lines.shape[1]]
-    hashes = example_hashes(engine, examples.target, examples.keys[places], OPTIONS)
-    bags = np.where(known[:, None], design(hashes, OPTIONS.n_bags).weights, np.nan)
-    labels = examples.labels[places].astype(np.int64)
-    offset = _offset(engine, examples, places, known, paths)
+def _apart(engine: MemoryEngine, examples: Examples, train: Rows, test: Rows) -> Found:
+    """A model of each class against all others."""
     start = time.process_time()
-    scores, held_out = _one_by_one(bins, lines, labels, bags, offset)
-    middle = time.process_time()
-    shared = SharedSteps(bins, lines, labels, bags, offset).best
-    end = time.process_time()
-    weights = class_weights(list(held_out.T), examples.at(places[known]))
-    at = np.argsort(places)[np.searchsorted(np.sort(places), test)]
-    return {
-        LONG: (weights.probabilities(scores[at]), middle - start),
-        SOFTMAX: (np.exp(log_softmax(shared[at])), end - middle),
-    }
-
-
-def _offset(
-    engine: MemoryEngine, examples: Examples, places: Rows, known: npt.NDArray[np.bool_], paths: Any
-) -> Floats:
-    """What weights per constant add to the score of each class: cross-fitted for examples of training."""
-    offset = np.zeros((len(places), len(examples.classes)))
-    train = examples.at(places[known])
+    models = []
     for number in range(len(examples.classes)):
-        own = replace(train, labels=(train.labels == number).astype(np.int8), classes=())
-        problem, rows = learner._problem(engine, own, OPTIONS)
-        block = learner._block(problem, paths)
-        if block is not None:
-            model = Model(examples.target, engine.database.schema, block.intercept, block.clauses, {}, "rlr")
-            offset[~known, number] = model.scores(engine, examples.keys[places[~known]])
-            offset[np.flatnonzero(known)[rows], number] = block.crossed
-            offset[:, number] -= block.crossed.mean()
-    return offset
-
-
-def _one_by_one(
-    bins: npt.NDArray[np.uint8], lines: Floats, labels: npt.NDArray[np.int64], bags: Floats, offset: Floats
-) -> tuple[Floats, Floats]:
-    """The scores of the long model of each class, and the held-out scores of the examples of training."""
-    known = ~np.isnan(bags[:, 0])
-    outside = bags == 0.0
-    all_scores, held_out = np.empty(offset.shape), np.empty(offset.shape)
-    for number in range(offset.shape[1]):
-        targets, own = (labels == number).astype(np.float64), offset[:, number]
-        steps = Steps(OPTIONS.n_steps, OPTIONS.learning_rate, OPTIONS.l2, OPTIONS.l2)
-        data = StepData(bins, lines, targets, known.astype(np.float64), Logistic(), steps, own)
-        boosting = Boosting(data, np.nan_to_num(bags))
-        for _ in boosting.run():
-            pass
-        best = int(np.argmin(boosting.bags.mean_losses))
-        scores = np.repeat(own[:, None], bags.shape[1], axis=1)
-        starts = boosting.bags.start
-        for column, (start, additions) in enumerate(zip(starts, boosting.bags.additions, strict=True)):
-            done = [each for each in additions[:best] if each.candidate >= 0]
-            scores[:, column] += done[-1].intercept if done else start
-            for each in done:
-                scores[:, column] += each.change[bins[each.candidate]]
-        all_scores[:, number] = scores.mean(axis=1)
-        with np.errstate(invalid="ignore"):
-            held_out[:, number] = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
-    return all_scores, held_out[known]
+        own = replace(examples, labels=(examples.labels == number).astype(np.int8), classes=())
+        models.append(learn("rlr", engine, own.at(train), OPTIONS).model)
+    seconds = time.process_time() - start
+    chances = np.column_stack([model.probabilities(engine, examples.keys[test]) for model in models])
+    effects = {
+        effect_name(each.effect) for model in models if isinstance(model, Model) for each in model.effects
+    }
+    return Found(chances / chances.sum(axis=1, keepdims=True), len(effects), seconds)
 
 
 def report(results: Mapping[str, Any]) -> str:
     """The table: for each set a row for each way."""
     lines = []
     for name in SETS:
-        for row, each in results.get("scores", {}).get(name, {}).items():
+        for way, each in results.get("scores", {}).get(name, {}).items():
             texts = []
             for kind in ("log_loss", "accuracy"):
                 mean, more, error = each[kind]
-                texts += [f"{mean:.4f}", "" if row == PLAIN else f"{more:+.4f} ± {error:.4f}"]
-            lines.append([name, row, *texts, f"{each['cpu']:.1f}"])
-    header = ["set", "row", "log-loss", "difference", "accuracy", "difference", "CPU-s"]
+                texts += [f"{mean:.4f}", "" if way == APART else f"{more:+.4f} ± {error:.4f}"]
+            lines.append([name, way, *texts, f"{each['effects']:g}", f"{each['cpu']:.1f}"])
+    header = ["set", "learned", "log-loss", "difference", "accuracy", "difference", "effects", "CPU-s"]
     return f"{measure.machine_line(results['machine'])}\n\n{table(header, lines)}"
 
 

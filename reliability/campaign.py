@@ -37,15 +37,15 @@ from hornbeam.model.class_model import ClassModel
 from hornbeam.model.effects import values_of
 from hornbeam.model.files import LearnedModel, predictions_of
 from hornbeam.model.predict import data_for
-from hornbeam.model.scales import SCALES
+from hornbeam.model.scales import SCALES, SOFTMAX
 from random_worlds import ASKED, World
 from results import ROOT, record, recorded
 from systems import POSTGRES, Systems, available
 
 TARGET = "wanted"
-CLASSES = "classes"
-FLAVOURS = (*SCALES, CLASSES)
-"""What is learned: each loss, or classes."""
+CLASSES = SOFTMAX
+FLAVOURS = tuple(SCALES)
+"""What is learned: by each loss; that of classes learns three."""
 EPOCH = datetime(1970, 1, 1)
 EVERY = 5
 """One world of so many stands in PostgreSQL, too; each of the other systems has one world of two."""
@@ -231,16 +231,32 @@ def _fitted(one: Tried, database: hb.Database) -> Any:
 
 def _random_model(one: Tried, learned: dict[str, Any]) -> dict[str, Any]:
     """The learned model with other effects, and with weights per constant."""
-    for part in learned.get("models", [learned]):
-        part["effects"] = []
-        part["clauses"] = [_weighted(one)] if one.draw.random() < 0.6 else []
-        while len(part["effects"]) < EFFECTS:
-            # Every kind has its turn, over the worlds.
-            kind = [*kinds.KINDS][(one.number * EFFECTS + len(part["effects"])) % len(kinds.KINDS)]
-            part["effects"].append(_random_effect(one, kind))
-    if one.flavour == CLASSES and one.draw.random() < 0.5:
-        learned["weights"] = [0.75, 0.5]
+    learned["effects"] = []
+    learned["clauses"] = [_weighted(one)] if one.draw.random() < 0.6 else []
+    while len(learned["effects"]) < EFFECTS:
+        # Every kind has its turn, over the worlds.
+        kind = [*kinds.KINDS][(one.number * EFFECTS + len(learned["effects"])) % len(kinds.KINDS)]
+        learned["effects"].append(_random_effect(one, kind))
+    if one.flavour == CLASSES:
+        number = len(learned["classes"])
+        for each in learned["effects"]:
+            each |= {name: _of_classes(one, each[name], number) for name in ("levels", "missing")}
+            each |= {"importance": [0.0] * number, "errors": [[]] * number}
+        for weighted in learned["clauses"]:
+            constants = weighted["constants"]
+            weighted["constants"] = {name: _of_classes(one, constants[name], number) for name in constants}
     return learned
+
+
+def _of_classes(one: Tried, drawn: Any, number: int) -> list[Any]:
+    """A number or a list of numbers for each class; those of the first class are given."""
+
+    def other() -> Any:
+        sizes = len(drawn) if isinstance(drawn, list) else 1
+        found = [round(one.draw.uniform(-1, 1), 3) for _ in range(sizes)]
+        return found if isinstance(drawn, list) else found[0]
+
+    return [drawn, *(other() for _ in range(number - 1))]
 
 
 def _weighted(one: Tried) -> dict[str, Any]:
@@ -301,7 +317,6 @@ class Expected(NamedTuple):
 
 def _expected(one: Tried, model: dict[str, Any]) -> Expected | None:
     examples = one.world.examples
-    parts = model.get("models", [model])
     groups = {str(row[0]): row[2] for row in one.world.users.rows}
     # A choice without a value is one of its own.
     choices = [groups[each.key] or each for each in examples]
@@ -314,8 +329,7 @@ def _expected(one: Tried, model: dict[str, Any]) -> Expected | None:
                     for example in examples
                 },
             )
-            for part in parts
-            for each in part["effects"]
+            for each in model["effects"]
         ]
         said = oracle.predictions(one.reader, model, examples, choices)
     except oracle.TooManyError:
@@ -324,8 +338,8 @@ def _expected(one: Tried, model: dict[str, Any]) -> Expected | None:
 
 
 def _effects_of(model: LearnedModel) -> list[Any]:
-    parts = model.models if isinstance(model, ClassModel) else (model,)
-    return [fitted.effect for part in parts for fitted in part.effects]  # type: ignore[union-attr]
+    first = model.together()[0] if isinstance(model, ClassModel) else model
+    return [fitted.effect for fitted in first.effects]  # type: ignore[attr-defined]
 
 
 def _compare_database(one: Tried, path: Path, where: str, database: hb.Database, expected: Expected) -> None:
@@ -423,8 +437,6 @@ def _compare_counts(one: Tried, database: hb.Database) -> None:
 
 def _compare_sql(one: Tried, system: str, path: Path, expected: Expected, held: Systems) -> None:
     learned = hb.load_model(path)
-    if isinstance(learned, ClassModel):
-        return
     key = one.world.users.columns[0]
     asked = (ASKED, [key.name], None, "cutoff" if one.world.timed else None)
     try:
@@ -446,11 +458,15 @@ def _compare_sql(one: Tried, system: str, path: Path, expected: Expected, held: 
         if example not in expected.predictions:
             one.fault(where, "a row of no example", found=str(row[:2]))
             return
-        one.check("rows of SQL", where, "prediction", [(example, expected.predictions[example][0], row[-1])])
-        # Before the score and the prediction are the values of effects, each once.
+        said = expected.predictions[example]
+        number = len(said)
+        one.check("rows of SQL", where, "prediction", _by_class(example, said, row[-number:]))
+        # Before the scores and the predictions are the values of effects, each once; with classes, what each
+        # effect adds to each class lies between.
         different = dict(expected.effects)
         if len(different) == effects:
-            found = row[-2 - effects : -2]
+            end = len(row) - 2 * number - (effects * number if number > 1 else 0)
+            found = row[end - effects : end]
             for (text, values), cell in zip(expected.effects, found, strict=True):
                 moment = _as_moment(cell) if isinstance(values[example], datetime) else cell
                 one.check("values of SQL", where, text, [(example, values[example], moment)])

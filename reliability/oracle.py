@@ -404,21 +404,34 @@ SCALES: Mapping[str, Callable[[float], float]] = {
     "huber": float,
     "poisson": math.exp,
     "choice": math.exp,
+    "softmax": math.exp,
 }
-"""What a score stands for by each loss; that of a choice is then divided by the sum of its choice."""
+"""What a score stands for by each loss; that of a choice is then divided by the sum of its choice, that of a
+class by the sum of all classes."""
+
+
+def of_class(model: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """The part of a model of classes for one of them."""
+    effects = [
+        {**each, "levels": each["levels"][place], "missing": each["missing"][place]}
+        for each in model["effects"]
+    ]
+    clauses = [
+        {**each, "constants": {name: own[place] for name, own in each["constants"].items()}}
+        for each in model.get("clauses", [])
+    ]
+    return {"prior": model["priors"][place], "clauses": clauses, "effects": effects}
 
 
 def predictions(
     reader: Reader, model: Mapping[str, Any], examples: Sequence[Example], choices: Sequence[object]
 ) -> list[tuple[float, ...]]:
     """What a model says of each example: one number, or one for each class."""
-    if "models" in model:
-        chance, odds = model.get("weights", (1.0, 0.0))
+    if "priors" in model:
         rows = []
         for example in examples:
-            scores = [score(reader, each, example) for each in model["models"]]
-            parts = [_chance(each) ** chance * math.exp(each) ** odds for each in scores]
-            rows.append(tuple(part / sum(parts) for part in parts))
+            each = [math.exp(score(reader, of_class(model, k), example)) for k in range(len(model["priors"]))]
+            rows.append(tuple(part / sum(each) for part in each))
         return rows
     loss = model.get("loss", "logistic")
     single = [SCALES[loss](score(reader, model, each)) for each in examples]

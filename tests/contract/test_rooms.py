@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "hornbeam"
 PUBLIC_SIGNATURES = {
     "cli/verbs/explain.py:explain",
     "cli/verbs/fit.py:fit",
+    "cli/verbs/show.py:show",
     "data/build.py:build",
     "in_place/load.py:load",
     "loading/events/examples.py:examples",

@@ -104,7 +104,7 @@ def test_classes_are_shown_one_at_a_time(tmp_path, run):
     )
     assert "The target has 3 classes" in page.read_text(encoding="utf-8")
     assert run("report", folder, "--model", model, "--class", "monk", "--out", page)[0] == 0
-    assert "the model of class monk alone" in page.read_text(encoding="utf-8")
+    assert "this page shows class monk alone" in page.read_text(encoding="utf-8")
     status, _, said = run("report", folder, "--model", model, "--class", "monks", "--out", page)
     assert status == 2
     assert 'no model of class "monks"' in said

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, tally_cases
 from hornbeam.data.database import Codes, Database
-from hornbeam.data.numbers import AT_CUTOFF, CutoffRule, Floats, TimeColumn
+from hornbeam.data.numbers import AT_CUTOFF, BEFORE, CutoffRule, Floats, TimeColumn
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import OptionError
@@ -20,8 +20,10 @@ from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, Curve, Effect, Feature, feature_misfit, new_variables_of
 from hornbeam.logic.schema import DATE, NUMBER, number_of, value_of
+from hornbeam.model.class_model import ClassModel, learned_together
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect
+from hornbeam.model.scales import SOFTMAX
 from sql_systems import SYSTEMS, Rows, opened
 from strategies import CASES, TARGET, with_cutoffs
 from tables_of_worlds import EARLIEST, with_dates_for_times
@@ -89,26 +91,70 @@ def test_the_query_gives_the_models_probabilities(
         fitted.append(FittedEffect(Effect(head, request.body, feature, data.draw(curves(values)))))
     options = {"times": kind, "at_cutoff": at_cutoff} if database.times else {}
     learned = Model(TARGET, database.schema, 0.3, (), options, effects=tuple(fitted))
+    keyed = _keyed(database) if data.draw(st.booleans()) else {}
+    rows = _rows(system, learned, database, keys, keyed)
+    if rows is None:
+        return
+    for row, chance in zip(rows, learned.probabilities(engine, keys).tolist(), strict=True):
+        assert float(str(row[-1])) == pytest.approx(chance, abs=1e-9)
+
+
+@pytest.mark.parametrize("system", EVERY_SYSTEM)
+@given(case=tally_cases(), data=st.data())
+@settings(max_examples=max(CASES // 20, 1))
+def test_the_query_gives_the_probabilities_of_classes(
+    system: str, case: TallyCase, data: st.DataObject
+) -> None:
+    assume(_is_in_tables(case.database))
+    database, keys = _under(case, BEFORE)
+    head, engine = case.requests[0].head, NaiveEngine(database)
+    kind = str(database.origin.get("times", NUMBER))
+    own: list[list[FittedEffect]] = [[], [], []]
+    for request in case.requests:
+        feature = data.draw(features(database, head, request.body))
+        if feature.kind == kinds.MONTH and kind != DATE:
+            continue
+        (values,) = engine.features([FeatureRequest(head, request.body, feature)], keys)
+        assert isinstance(values, np.ndarray)
+        first = data.draw(curves(values))
+        levels = st.lists(st.sampled_from(LEVELS), min_size=len(first.levels), max_size=len(first.levels))
+        for place, effects in enumerate(own):
+            curve = first if not place else Curve(first.cuts, tuple(data.draw(levels)), 0.5 * place)
+            effects.append(FittedEffect(Effect(head, request.body, feature, curve)))
+    options = {"times": kind, "at_cutoff": BEFORE} if database.times else {}
+    members = [
+        Model(TARGET, database.schema, 0.1 * place, (), options, effects=tuple(effects), loss=SOFTMAX)
+        for place, effects in enumerate(own)
+    ]
+    learned = learned_together(("a", "b", "c"), members)
+    rows = _rows(system, learned, database, keys, {})
+    if rows is None:
+        return
+    for row, chances in zip(rows, learned.probabilities(engine, keys).tolist(), strict=True):
+        assert [float(str(value)) for value in row[-3:]] == pytest.approx(chances, abs=1e-9)
+
+
+def _rows(
+    system: str, learned: Model | ClassModel, database: Database, keys: Codes, keyed: dict[str, str]
+) -> list[tuple[object, ...]] | None:
+    """What the query of a model gives for each key, in their order; None if SQLite cannot say it."""
     cutoffs = database.real_cutoffs_of(TARGET, keys)
     examples = _names(database, keys)
-    keyed = _keyed(database) if data.draw(st.booleans()) else {}
     try:
         query = learned.sql(system, *_places(database, cutoffs is not None, keyed))
     except OptionError as error:
         assert system == "sqlite" and "SQLite has no type for times" in str(error)
-        return
+        return None
     with opened(system) as run:
         _make_tables(run, system, database, examples, cutoffs, keyed)
         rows = run(query)
-    ends = [None] * len(keys) if cutoffs is None else cutoffs.tolist()
-    expected = dict(
-        zip(zip(examples, ends, strict=True), learned.probabilities(engine, keys).tolist(), strict=True)
-    )
-    assert len(rows) == len(keys)
     arity = database.schema.arity(TARGET)
-    for row in rows:
-        key = tuple(map(str, row[:arity])), None if cutoffs is None else _time(row[arity])
-        assert float(str(row[-1])) == pytest.approx(expected[key], abs=1e-9), query
+    found = {
+        (tuple(map(str, row[:arity])), None if cutoffs is None else _time(row[arity])): row for row in rows
+    }
+    ends = [None] * len(keys) if cutoffs is None else cutoffs.tolist()
+    assert len(rows) == len(keys)
+    return [found[key] for key in zip(examples, ends, strict=True)]
 
 
 def _names(database: Database, keys: Codes) -> list[tuple[str, ...]]:

@@ -76,8 +76,13 @@ class Matrix:
         return result
 
     def transposed_times(self, vector: Numbers) -> Numbers:
-        """The product of the transposed matrix with a vector."""
+        """The product of the transposed matrix with a vector or a full matrix of floats."""
         rows, columns = self.shape
+        if vector.ndim == 2:
+            several = np.zeros((columns, vector.shape[1]), dtype=self.entries.dtype)
+            own = self.starts, self.ends, self.entries
+            _kernel.csc_matvecs(columns, rows, vector.shape[1], *own, vector.ravel(), several.ravel())
+            return several
         result = np.zeros(columns, dtype=self.entries.dtype)
         _kernel.csc_matvec(columns, rows, self.starts, self.ends, self.entries, vector, result)
         return result

@@ -39,12 +39,14 @@ if TYPE_CHECKING:
 class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignore[misc]
     """The base class of the classifiers of all learners.
 
-    Labels are 0 and 1, or classes. For classes, a model is learned for each class against the others.
+    Labels are 0 and 1, or classes. The default learner learns classes together, with the same effects; the
+    others learn a model for each class against the others.
 
-    After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (for classes, one for each
-    class), ``classes_``, ``n_features_in_`` (the number of arguments of the target), ``held_out_scores_``
-    (for each row of X the log-odds from models that were learned without it; for classes, a column for each
-    model; NaN where there is no such model, as with the learners and presets that hold nothing out).
+    After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (one for each class if there
+    is a model for each), ``classes_``, ``n_features_in_`` (the number of arguments of the target),
+    ``held_out_scores_`` (for each row of X the log-odds from models that were learned without it; for
+    classes, a column for each; NaN where there is no such model, as with the learners and presets that hold
+    nothing out).
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, choice: Any = None) -> Self:
@@ -69,11 +71,7 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         engine, examples = self._examples(target, names, weights, choices)
         examples = replace(examples, labels=labels.astype(np.int8))
         fitted = self._learned(engine, examples, classes, options)
-        held_out = fitted.held_out
-        if isinstance(held_out, tuple):
-            known = [each for each in held_out if each is not None]
-            held_out = np.column_stack(known) if known and len(known) == len(held_out) else None
-        self._keep(fitted.model, held_out, (engine, examples, weights))
+        self._keep(fitted.model, fitted.held_out, (engine, examples, weights))
         self.history_: History | Mapping[str, History]
         self.history_ = fitted.history if isinstance(fitted.history, History) else fitted.history.by_class
         warn(fitted.history.notices())

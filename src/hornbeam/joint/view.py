@@ -194,7 +194,7 @@ class LabelView:
         model = member.inner if inside and member.inner is not None else member.model
         if isinstance(model, ClassModel):
             # Of two classes, the second has a model.
-            model = model.models[max(self.label - member.target.size + len(model.models), 0)]
+            _, model = model.members()[max(self.label - member.target.size + len(model.models), 0)]
         own = explain(model, world.engine, key, name, shown)
         yield from ((each.contribution, each.because(own.key)) for each in own.reasons)
         yield own.prior, "of the prior"

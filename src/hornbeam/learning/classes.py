@@ -1,4 +1,4 @@
-"""Targets with several classes: one model for each class against all others, by any learner."""
+"""Targets with several classes: learned together by the default learner, else one model for each class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from hornbeam.errors import DataError, OptionError
 from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record, ended_of
 from hornbeam.learning.learners import learn
-from hornbeam.learning.loop import NO_CONTROL, Control, Shared, ShouldStop
+from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
 from hornbeam.learning.numbers import Floats
-from hornbeam.learning.options import AUTO, Options
-from hornbeam.model.class_model import PLAIN_WEIGHTS, ClassModel
+from hornbeam.learning.options import AUTO, EffectOptions, Options
+from hornbeam.learning.problem import Fit
+from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.scales import NUMERIC_LOSSES
 
@@ -63,9 +65,9 @@ class ClassFit:
     """A model of classes and the history of its fit."""
 
     model: ClassModel
-    history: ClassHistory
-    held_out: tuple[Floats | None, ...] = ()
-    """for each model what ``Fit.held_out`` says"""
+    history: ClassHistory | History
+    held_out: Floats | None = None
+    """for each model, a column of what ``Fit.held_out`` says; None if the learner does not know it"""
 
 
 def fit_classes(
@@ -76,32 +78,47 @@ def fit_classes(
     control: Control = NO_CONTROL,
     time_limit: float | None = None,
 ) -> ClassFit:
-    """Learn a model for each class; labels are positions in the examples' classes.
+    """Learn the classes, by their places in the examples' classes: together, if the learner can do that.
 
-    Each model gets an equal share of what is left of the time limit, which is in seconds. Each class has its
-    own folder for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
+    Otherwise each class has a model, which gets an equal share of what is left of the time limit, in seconds,
+    and its own folder for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no
+    steps. Of two classes, the second has a model.
     """
-    from hornbeam.learning.losses.class_weights import class_weights
+    _check(examples, options)
+    if len(examples.classes) > 2 and isinstance(options, EffectOptions):
+        limit = None if time_limit is None else loop.time_limit(time_limit)
+        control = replace(control, should_stop=_first_of(control.should_stop, limit))
+        fitted = cast("Fit[ClassModel]", learn(learner, engine, examples, options, control))
+        return ClassFit(fitted.model, fitted.history, fitted.held_out)
+    return _fit_apart(learner, engine, examples, options, control, time_limit)
 
-    target, classes, labels = examples.target, examples.classes, examples.labels
+
+def _check(examples: Examples, options: Options) -> None:
+    target, classes = examples.target, examples.classes
     loss = getattr(options, "loss", AUTO)
     if loss in NUMERIC_LOSSES:
         raise OptionError(f'loss "{loss}" is refused: "{target}" has classes, not numbers; leave it out.')
-    if len(classes) > 2 and any(getattr(options, name, None) for name in ("rising", "falling")):
-        raise OptionError(
-            f'"{target}" has {len(classes)} classes, and what raises one lowers others: rising and falling '
-            "are for numbers and for two classes."
-        )
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
-    counts = np.bincount(labels, minlength=len(classes))
+    counts = np.bincount(examples.labels, minlength=len(classes))
     if not counts.all():
         raise DataError(f'no example of "{target}" has class "{classes[int(counts.argmin())]}".')
+
+
+def _fit_apart(
+    learner: str,
+    engine: Engine,
+    examples: Examples,
+    options: Options,
+    control: Control,
+    time_limit: float | None,
+) -> ClassFit:
+    """Learn a model for each class against all others."""
+    target, classes, labels = examples.target, examples.classes, examples.labels
     models: list[LearnedModel] = []
     histories: dict[str, History] = {}
     held_out: list[Floats | None] = []
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
-    shared = control.shared or Shared()
     end = time.monotonic() + (time_limit or 0.0)
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
@@ -110,7 +127,7 @@ def fit_classes(
         limit = None if time_limit is None else loop.time_limit(left)
         stop = _stop_at_once if interrupted else _first_of(control.should_stop, limit)
         folder = None if control.checkpoint is None else Path(control.checkpoint) / f"class{number + 1}"
-        own = replace(control, checkpoint=folder, should_stop=stop, shared=shared)
+        own = replace(control, checkpoint=folder, should_stop=stop)
         fitted = learn(learner, engine, of_class, options, own)
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
@@ -118,10 +135,10 @@ def fit_classes(
     settings = dict(models[0].settings)
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
-    judged = getattr(options, "validate", False)
-    weights = class_weights(held_out, examples) if judged else PLAIN_WEIGHTS
-    model = ClassModel(target, engine.database.schema, classes, tuple(models), settings, weights=weights)
-    return ClassFit(model, ClassHistory(histories), tuple(held_out))
+    model = ClassModel(target, engine.database.schema, classes, tuple(models), settings)
+    known = [each for each in held_out if each is not None]
+    columns = np.column_stack(known) if len(known) == len(models) else None
+    return ClassFit(model, ClassHistory(histories), columns)
 
 
 def _stop_at_once() -> str:

@@ -31,7 +31,7 @@ from hornbeam.model.effects import (
     values_of,
 )
 from hornbeam.model.features import WeightedClause, bound_of, false_counts
-from hornbeam.model.scales import LOGISTIC, SCALES, Floats, Scale, shares
+from hornbeam.model.scales import LOGISTIC, SCALES, Floats, Scale, shares, softmax
 from hornbeam.model.training import Training
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Model:
     """what was minimised"""
     edits: tuple[Edit, ...] = ()
     """what a person changed in it, in order"""
+    others: tuple[Model, ...] = field(default=(), compare=False, repr=False)
+    """for one of several classes that were learned together, the models of the others"""
 
     def __repr__(self) -> str:
         return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
@@ -94,7 +96,9 @@ class Model:
 
         names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
         of_class = str(self.settings.get(_SHOWN_CLASS, ""))
-        return wording_of(self.target, self.schema, self.settings, of_class, names, self.is_numeric)
+        scale = self.scale
+        about = self.target, self.schema, self.settings, of_class, names
+        return wording_of(*about, scale.numeric, scale.unit)
 
     def shown_for(self, of_class: str) -> Model:
         """The model with words for one class, if it is one of several models; only for people to read."""
@@ -105,7 +109,8 @@ class Model:
         """What cards of effects need to know about the model."""
         from hornbeam.model.readable.cards import Readers
 
-        average = self.settings.get("average_score" if self.is_numeric else "average_log_odds")
+        is_score = self.is_numeric or self.scale.of_class
+        average = self.settings.get("average_score" if is_score else "average_log_odds")
         known = float(average) if isinstance(average, int | float) else None
         return Readers(self.schema, self.dated, self.wording, known, self.scale)
 
@@ -142,6 +147,8 @@ class Model:
             return self
         prior, clauses, effects = apply_edits(read, parts)
         settings = {name: value for name, value in self.settings.items() if name != "held_out_loss"}
+        if self.scale.of_class:
+            settings.pop("average_score", None)
         for name in ("average_log_odds", "average_score"):
             if isinstance(average := settings.get(name), int | float):
                 # Weights of a clause that is switched off have an unknown mean.
@@ -304,6 +311,8 @@ class Model:
         """The prediction for each example: a probability, or a number on the target's scale."""
         from hornbeam.model.choices import choices_of
 
+        if self.scale.of_class:
+            return softmax(scores_of_all([self, *self.others], engine, keys))[:, 0]
         scores = self.scores(engine, keys)
         return (
             shares(scores, choices_of(self, engine, keys))
@@ -425,6 +434,16 @@ class Model:
             for unweighted, members in groups.items()
         )
         return replace(self, clauses=summed, effects=merged(self.effects))
+
+
+def scores_of_all(models: Sequence[Model], engine: Engine, keys: Codes) -> Floats:
+    """The scores of models that have the same effects but for their levels: a column for each model."""
+    columns = [replace(model, effects=()).scores(engine, keys) for model in models]
+    first = [fitted.effect for fitted in models[0].effects]
+    for place, values in enumerate(values_of(engine, first, keys)):
+        for column, model in zip(columns, models, strict=True):
+            column += levels_of(model.effects[place].effect.curve, values)
+    return np.column_stack(columns)
 
 
 def _summed(weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:

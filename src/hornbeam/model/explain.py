@@ -39,7 +39,7 @@ from hornbeam.model.groundings.search import groundings
 from hornbeam.model.readable.constants import noun_of_constants
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 from hornbeam.model.readable.runner_up import RunnerUp, compared
-from hornbeam.model.scales import LOG_ODDS, Integers, Scale, shares
+from hornbeam.model.scales import LOG_ODDS, Floats, Integers, Scale, shares
 
 if TYPE_CHECKING:
     import pandas
@@ -186,7 +186,7 @@ class Explanation:
         } | ({} if self.runner_up is None else {"runner_up": self.runner_up.as_dict()})
 
     def _predicted(self) -> dict[str, object]:
-        score = "score" if self.scale.numeric or self.scale.of_choice else "log_odds"
+        score = "log_odds" if self.scale is LOG_ODDS else "score"
         alone = {} if self.alone is None else {"alone": self.alone}
         return {score: self.log_odds, self.scale.prediction: self.probability, **alone}
 
@@ -348,12 +348,19 @@ def explanation(
         key=names,
         prior=model.prior,
         log_odds=float(log_odds[0]),
-        # Without other alternatives, an example is the only one of its choice.
-        probability=1.0 if scale.of_choice else float(scale.link(log_odds)[0]),
+        probability=_prediction(model, engine, key, log_odds),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
         title=_title(model, engine.database, names),
         scale=scale,
     )
+
+
+def _prediction(model: LearnedModel, engine: Engine, key: Codes, score: Floats) -> float:
+    scale = scale_of(model)
+    if scale.of_choice:
+        return 1.0  # without other alternatives, an example is the only one of its choice
+    own = model.probabilities(engine, key.reshape(1, -1)) if scale.of_class else scale.link(score)
+    return float(own[0])
 
 
 def explain_choices(

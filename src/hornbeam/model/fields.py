@@ -81,6 +81,24 @@ class Fields:
                 raise self.wrong(name, "a list of JSON objects", value)
             yield Fields(value, self._place, f" of {each} {number}{self._owner}")
 
+    def one_by_one(self, lists: tuple[str, ...], number: int, maps: tuple[str, ...] = ()) -> Iterator[Fields]:
+        """Objects with one member each of some fields that are lists, or objects of lists, of this length."""
+        every: dict[str, list[object]] = {
+            name: self._of_length(name, self._value(name), number) for name in lists
+        }
+        for name in maps:
+            of_keys = {key: self._of_length(name, value, number) for key, value in self.mapping(name).items()}
+            every[name] = [{key: own[place] for key, own in of_keys.items()} for place in range(number)]
+        self._read |= set(self._values)
+        for place in range(number):
+            own = {name: values[place] for name, values in every.items()}
+            yield Fields({**self._values, **own}, self._place, self._owner)
+
+    def _of_length(self, name: str, value: object, number: int) -> list[object]:
+        if not isinstance(value, list) or len(value) != number:
+            raise self.wrong(name, f"a list of {number} values, one for each class", value)
+        return value
+
     def close(self) -> None:
         """Refuse fields that were not read: a misspelt field must not be ignored."""
         unknown = sorted(set(self._values) - self._read)

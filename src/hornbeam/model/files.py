@@ -114,7 +114,8 @@ def probabilities_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats
     scale = scale_of(model)
     if scale.numeric:
         raise ModelError(f'the model of "{model.target}" predicts numbers, not probabilities.')
-    return predictions_of(model, engine, keys) if scale.of_choice else scale.link(model.scores(engine, keys))
+    together = scale.of_choice or scale.of_class
+    return predictions_of(model, engine, keys) if together else scale.link(model.scores(engine, keys))
 
 
 def constant_of(model: LearnedModel) -> float | None:
@@ -149,6 +150,7 @@ HOMES: dict[str, str] = {
     JOINT: "hornbeam.joint.model",
     "one-vs-rest": "hornbeam.model.class_model",
     "rdn-boost": "hornbeam.rivals.trees.model",
+    "softmax": "hornbeam.model.class_model",
 }
 """Modules that register the kinds of other learners, imported when a model file needs one."""
 _kinds: dict[str, ModelKind] = {}
@@ -308,12 +310,7 @@ def _layout(document: Mapping[str, object]) -> str:
 
 
 def _clause_fields(model: Model) -> dict[str, object]:
-    clauses = [
-        {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
-        | ({} if weighted.feature == COUNT else {"feature": weighted.feature})
-        | ({} if weighted.each is None else {"each": weighted.each, "constants": dict(weighted.constants)})
-        for weighted in model.clauses
-    ]
+    clauses = [clause_fields(weighted) for weighted in model.clauses]
     more: dict[str, object] = {}
     if model.effects:
         more["effects"] = [effect_fields(fitted) for fitted in model.effects]
@@ -327,9 +324,18 @@ def _clause_fields(model: Model) -> dict[str, object]:
     return {"prior": model.prior, "clauses": clauses, **more}
 
 
+def clause_fields(weighted: WeightedClause) -> dict[str, object]:
+    """A clause with its weights as JSON values."""
+    return (
+        {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
+        | ({} if weighted.feature == COUNT else {"feature": weighted.feature})
+        | ({} if weighted.each is None else {"each": weighted.each, "constants": dict(weighted.constants)})
+    )
+
+
 def _read_clauses(common: Common, fields: Fields) -> Model:
     prior = fields.number("prior")
-    clauses = tuple(_read_clause(common, member) for member in fields.objects("clauses", "clause"))
+    clauses = tuple(read_clause(common, member) for member in fields.objects("clauses", "clause"))
     effects = [
         read_effect(common.target, common.schema, member)
         for member in (fields.objects("effects", "effect") if fields.has("effects") else ())
@@ -369,12 +375,14 @@ def loss_fields(model: LearnedModel) -> dict[str, object]:
 def read_loss(fields: Fields) -> str:
     """The loss of a model; a file without it is of a model of labels."""
     loss = fields.text("loss") if fields.has("loss") else LOGISTIC
-    if loss not in SCALES:
-        raise fields.wrong("loss", " or ".join(SCALES), loss)
+    known = [name for name, scale in SCALES.items() if not scale.of_class]
+    if loss not in known:
+        raise fields.wrong("loss", " or ".join(known), loss)
     return loss
 
 
-def _read_clause(common: Common, fields: Fields) -> WeightedClause:
+def read_clause(common: Common, fields: Fields) -> WeightedClause:
+    """The clause that ``clause_fields`` wrote."""
     from hornbeam.logic.clauses import GUARDED
     from hornbeam.logic.parse import parse_clause
 

@@ -53,6 +53,17 @@ def shares(scores: Floats, choices: Integers) -> Floats:
     return result
 
 
+def softmax(scores: Floats) -> Floats:
+    """The share of the exponential of each class, which are the columns, without overflow.
+
+    >>> softmax(np.log([[1.0, 3.0]])).round(4).tolist()
+    [[0.25, 0.75]]
+    """
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    result: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return result
+
+
 def _only_together(scores: Floats) -> Floats:
     raise DataError("a score of a choice has a probability only beside those of the other alternatives.")
 
@@ -74,6 +85,8 @@ class Scale:
     """the word for the exponential of an effect: ``odds`` or ``factor``; empty if effects do not multiply"""
     of_choice: bool = False
     """whether scores stand for probabilities only together with those of the same choice"""
+    of_class: bool = False
+    """whether a score is that of one of several classes: only all together say their probabilities"""
 
     @property
     def numeric(self) -> bool:
@@ -84,6 +97,11 @@ class Scale:
     def adds(self) -> str:
         """The heading of what an effect adds."""
         return self.score or "adds"
+
+    @property
+    def unit(self) -> str:
+        """What effects on a probability add to, in a sentence."""
+        return "the score" if self.of_class else "the log-odds"
 
     def of_score(self, score: float) -> float:
         """The prediction that one score stands for."""
@@ -120,10 +138,27 @@ AMONG_ALTERNATIVES = Scale(
 )
 """In SQL, ``above`` is how far a score is above the largest one of its choice, at most 0."""
 
+OF_CLASS = Scale(
+    "softmax",
+    exponential,
+    PROBABILITY,
+    "EXP(score - top_score) / total_power",
+    "score",
+    "factor",
+    of_class=True,
+)
+"""A score is the logarithm of a probability but for a constant that all classes share.
+
+In SQL, ``top_score`` is the largest score of the classes, and ``total_power`` the sum of the exponentials of
+how far each is above it.
+"""
+
 LOGISTIC = "logistic"
 """The loss of labels; models without a loss of their own have it."""
 SQUARED = "squared"
 """The loss of numbers unless another one is asked for."""
+SOFTMAX = "softmax"
+"""The loss of more than two classes that are learned together."""
 CHOICE = "choice"
 """The loss of alternatives, some of which are right."""
 SCALES: Mapping[str, Scale] = {
@@ -133,6 +168,7 @@ SCALES: Mapping[str, Scale] = {
     "huber": IDENTITY,
     "poisson": LOG,
     CHOICE: AMONG_ALTERNATIVES,
+    SOFTMAX: OF_CLASS,
 }
 """The scale of each loss, by the name of the loss."""
 NUMERIC_LOSSES = tuple(loss for loss, scale in SCALES.items() if scale.numeric)

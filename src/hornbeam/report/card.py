@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hornbeam.errors import plural
 from hornbeam.logic.english.nouns import capital
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import LearnedModel
-from hornbeam.model.readable.cards import effect_cards
+from hornbeam.model.readable.cards import effect_card, effect_cards
+from hornbeam.model.readable.class_cards import averages_text, edit_lines, question_of
 
+MOST_CHANGES = 3
+"""Maximum number of classes that an effect names: those that it moves most."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 """Characters that Markdown reads as marks."""
 
@@ -33,15 +36,20 @@ def model_card(model: LearnedModel) -> str:
     ]
     first = shown[0][1]
     question = first.wording.question if isinstance(first, Model) and not shown[0][0] else model.target
+    together = isinstance(model, ClassModel) and model.is_together
+    if isinstance(model, ClassModel) and together:
+        question = question_of(model.readers)
     blocks = [
         [f"# {plain(question)}"],
         [f"A model of Hornbeam: {plain(model.size_text)}, learner {model.learner}."],
         ["## Data", *_data(model, first)],
         ["## Scores", _score(model)],
-        ["## Effects", *(line for name, each in shown for line in _effects(name, each))],
+        ["## Effects", *_all_effects(model, shown)],
         ["## Limits", *_limits(model)],
     ]
     edits = [line for _, each in shown if isinstance(each, Model) for line in each.edit_lines()]
+    if isinstance(model, ClassModel) and together:
+        edits = edit_lines(model.readers)
     if edits:
         blocks.append(["## Edits by hand", *(f"{n}. {plain(line)}" for n, line in enumerate(edits, 1))])
     return "\n\n".join("\n".join(_spaced(block)) for block in blocks) + "\n"
@@ -78,12 +86,36 @@ def _data(model: LearnedModel, first: LearnedModel) -> Iterator[str]:
 
 
 def _score(model: LearnedModel) -> str:
-    """The loss on held-out examples; the file of a model of classes has none of them all."""
+    """The loss on held-out examples; a model for each class has none of them all."""
     own, base = model.settings.get("held_out_loss"), model.settings.get("base_loss")
-    if isinstance(model, ClassModel) or not isinstance(own, float):
+    apart = isinstance(model, ClassModel) and not model.is_together
+    if apart or not isinstance(own, float):
         return "- No score on held-out examples is known; `hornbeam evaluate` scores the model."
     beside = f"; of a constant: {base:.4f}" if isinstance(base, float) else ""
     return f"- Loss on training examples that were left out while learning: {own:.4f}{beside}."
+
+
+def _all_effects(model: LearnedModel, shown: Sequence[tuple[str, LearnedModel]]) -> Iterator[str]:
+    """The effects of all classes; of classes that were learned together, each effect once."""
+    if not isinstance(model, ClassModel) or not model.is_together:
+        for name, each in shown:
+            yield from _effects(name, each)
+        return
+    if model.averages:
+        average = plain(averages_text(model.readers))
+        yield f"Probabilities of an average example: {average}. Changes are from there."
+        yield ""
+    members = [(name, each) for name, each in shown if isinstance(each, Model)]
+    for place in range(len(members[0][1].effects)):
+        own = sorted(members, key=lambda member: -member[1].effects[place].importance)[:MOST_CHANGES]
+        cards = [(name, effect_card(each.effects[place], each.readers)) for name, each in own]
+        changes = [f"{name} {card.change}" for name, card in cards if card.change]
+        said = f": {plain(', '.join(changes))}" if changes else ""
+        yield f"{place + 1}. {plain(capital(cards[0][1].phrase))}{said}."
+    for weighted in members[0][1].clauses:
+        yield f"- `{weighted.clause}`"
+    if not members[0][1].effects and not members[0][1].clauses:
+        yield "None: every example has the same prediction."
 
 
 def _effects(name: str, model: LearnedModel) -> Iterator[str]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from hornbeam.errors import OptionError
 from hornbeam.logic.english.clauses import sentence, text_of
 from hornbeam.logic.english.nouns import capital
+from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import SHARE
 from hornbeam.model.readable.cards import effect_card
+from hornbeam.model.readable.class_cards import question_of
 
 if TYPE_CHECKING:
     from hornbeam.engines.export.clauses import ScoredClause
@@ -29,7 +31,7 @@ class DbtPlace(NamedTuple):
 
 
 def dbt_files(
-    model: Model,
+    learned: Model | ClassModel,
     place: DbtPlace,
     tables: Mapping[str, Table] | None = None,
     examples: Table | None = None,
@@ -43,6 +45,7 @@ def dbt_files(
             f'"{place.name}" cannot name a model of dbt: use letters, digits and underscores, such as '
             f"--name {better}."
         )
+    model = learned if isinstance(learned, Model) else learned.together()[0]
     facts, asked = model.places(tables, examples)
     read = {table.name[-1] for table in (*facts.values(), asked)}
     if place.name in read and place.source is None:
@@ -50,28 +53,32 @@ def dbt_files(
             f'"{place.name}" is a table that the query reads; give the model another name, such as '
             f"--name {place.name}_scored."
         )
-    scored = model.as_scored()
+    scored = model.as_scored() if isinstance(learned, Model) else learned.as_scored()
     query = dbt_query(scored, place.dialect, facts, asked, place.source)
     columns = [*asked.columns, *([] if asked.time is None else [asked.time])]
-    yaml = "\n".join(_properties(model, scored, place, columns))
-    header = literal(f"-- {_title(model)} Written by hornbeam sql --dbt: do not edit it, write it again.\n")
+    yaml = "\n".join(_properties(learned, model, scored, place, columns))
+    header = literal(f"-- {_title(learned)} Written by hornbeam sql --dbt: do not edit it, write it again.\n")
     return {f"models/{place.name}.sql": header + query, f"models/{place.name}.yml": f"{yaml}\n"}
 
 
-def _title(model: Model) -> str:
+def _title(model: Model | ClassModel) -> str:
+    if isinstance(model, ClassModel):
+        return f"{' '.join(question_of(model.readers).split())} A model of {model.size_text}."
     return f"{' '.join(model.wording.question.split())} A model of {model.size_text}."
 
 
-def _properties(model: Model, scored: ScoringModel, place: DbtPlace, keys: list[str]) -> Iterator[str]:
+def _properties(
+    learned: Model | ClassModel, model: Model, scored: ScoringModel, place: DbtPlace, keys: list[str]
+) -> Iterator[str]:
     """The lines of the file of properties."""
     from hornbeam.engines.export.dbt import is_probability, whole_key
 
     yield from ("version: 2", "", "models:", f"  - name: {place.name}")
-    yield f"    description: {_quoted(_title(model))}"
+    yield f"    description: {_quoted(_title(learned))}"
     checks = []
     if len(keys) > 1:
         checks.append(("unique", "key_is_unique", whole_key(keys, place.dialect), ""))
-    if not model.scale.numeric:
+    if not model.scale.numeric and isinstance(learned, Model):
         between = is_probability(place.dialect)
         checks.append(("accepted_values", "has_probabilities", between, ", values: [true], quote: false"))
     if checks:
@@ -86,6 +93,9 @@ def _properties(model: Model, scored: ScoringModel, place: DbtPlace, keys: list[
         yield f"        data_tests: [{'not_null' if len(keys) > 1 else 'not_null, unique'}]"
     for name, text in _descriptions(model, scored):
         yield from _column(name, text)
+    if isinstance(learned, ClassModel):
+        yield from _class_columns(learned, scored)
+        return
     scale = model.scale
     yield from _column("score", f"The {scale.score or 'prediction'}: the prior and what all effects add.")
     said = f"The prediction. {model.wording.question}"
@@ -93,6 +103,21 @@ def _properties(model: Model, scored: ScoringModel, place: DbtPlace, keys: list[
         said = f"The probability that the answer is yes. {model.wording.question}"
     yield from _column(scale.prediction, said)
     yield "        data_tests: [not_null]"
+
+
+def _class_columns(learned: ClassModel, scored: ScoringModel) -> Iterator[str]:
+    """The columns of each class: what each effect adds to it, its score, its probability."""
+    from hornbeam.engines.export.class_scores import column_words
+
+    words = [*zip(column_words(learned.classes), learned.classes, strict=True)]
+    for number in scored.moving_effects:
+        for word, name in words:
+            yield from _column(f"adds_{number}_{word}", f"What value_{number} adds to the score of {name}.")
+    for word, name in words:
+        yield from _column(f"score_{word}", f"The score of {name}: its prior and what all effects add.")
+    for word, name in words:
+        yield from _column(f"probability_{word}", f"The probability of {name}.")
+        yield "        data_tests: [not_null]"
 
 
 def _column(name: str, description: str, quoted: bool = False) -> Iterator[str]:
@@ -104,9 +129,7 @@ def _column(name: str, description: str, quoted: bool = False) -> Iterator[str]:
 
 def _descriptions(model: Model, scored: ScoringModel) -> Iterator[tuple[str, str]]:
     """The columns with counts of clauses and values of effects, and what they mean."""
-    from hornbeam.engines.export.effects import adds_nothing
-
-    for number, clause in enumerate(scored.clauses, start=1):
+    for number, clause in enumerate(scored.all_clauses, start=1):
         if not clause.weighs_anything:
             continue
         said = _clause_text(model, clause)
@@ -117,10 +140,11 @@ def _descriptions(model: Model, scored: ScoringModel) -> Iterator[tuple[str, str
         if clause.weighs_false:
             yield f"false_{number}", f"The number of false groundings of the clause {clause.clause}"
     for number, fitted in enumerate(model.compact().effects, start=1):
-        if not adds_nothing(fitted.effect.curve):
+        if number in scored.moving_effects:
             card = effect_card(fitted, model.readers)
             change = f" {capital(card.change)}." if card.change else ""
-            yield f"value_{number}", f"{capital(card.phrase)}. {card.sentence}{change}"
+            said = "" if scored.classes else f" {card.sentence}{change}"
+            yield f"value_{number}", f"{capital(card.phrase)}.{said}"
 
 
 def _clause_text(model: Model, clause: ScoredClause) -> str:

@@ -91,7 +91,7 @@ def test_an_explanation_is_in_words_and_has_the_facts_of_the_thing_itself():
     known = joint.explain(X[:1])[0]
     assert (known.probability, [each.words for each in known.reasons]) == (1.0, ["its label is known"])
     assert "What neighbours do to topic" in joint.model_.words()
-    assert "Which papers have topic ai?" in joint.model_.words()
+    assert "Which topic do papers have?" in joint.model_.words()
 
 
 def test_the_parts_of_a_report_add_up_to_the_guesses():

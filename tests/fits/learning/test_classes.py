@@ -1,16 +1,25 @@
 """Targets with several classes: probabilities that sum to one, files that read back, classes by name."""
 
+import math
+
 import numpy as np
 import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Examples
+from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, ModelError, OptionError
 from hornbeam.estimators.learners import AggLRClassifier, RLRClassifier
+from hornbeam.learning.classes import fit_classes
+from hornbeam.learning.history import History
+from hornbeam.learning.loop import Control
+from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.class_model import ClassModel
+from hornbeam.model.editing.edits import effect_name
 from hornbeam.model.files import load_model, model_text, parse_model, save_model
+from hornbeam.model.scales import softmax
 from plain_options import FEW
 
 COLOURS = ("blue", "green", "red")
@@ -49,20 +58,51 @@ def test_probabilities_sum_to_one_and_find_the_class():
 
 
 def test_a_class_s_probability_is_its_model_s_share():
-    """Against the models fitted one by one: their probabilities, divided by their sum.
-
-    Nothing is held out here, so there are no weights of classes.
-    """
-    model, X, y = fitted()
-    each = [fit_one(X, y == colour) for colour in COLOURS]
+    """Of a learner of labels: the probabilities of models fitted one by one, divided by their sum."""
+    database, X, y = world()
+    each = [apart(database).fit(X, (y == colour).astype(int)).predict_proba(X)[:, 1] for colour in COLOURS]
     expected = np.column_stack(each) / np.sum(each, axis=0)[:, None]
-    assert np.allclose(model.predict_proba(X), expected, rtol=0, atol=1e-15)
+    assert np.allclose(apart(database).fit(X, y).predict_proba(X), expected, rtol=0, atol=1e-15)
 
 
-def fit_one(X, y):
-    database, _, _ = world()
-    one = RLRClassifier(database, "colour", n_steps=3, **FEW).fit(X, y.astype(int))
-    return one.predict_proba(X)[:, 1]
+def apart(database):
+    return RLRClassifier(database, "colour", preset="paper", n_steps=3)
+
+
+def test_classes_that_are_learned_together_have_the_same_effects():
+    model, X, _ = fitted()
+    members = model.model_.together()
+    bodies = [[effect_name(each.effect) for each in member.effects] for member in members]
+    assert bodies[0] == bodies[1] == bodies[2]
+    cuts = [[each.effect.curve.cuts for each in member.effects] for member in members]
+    assert cuts[0] == cuts[1] == cuts[2]
+    scores = model.predict_contributions(X)
+    size = len(bodies[0])
+    sums = [scores[:, k * size : (k + 1) * size].sum(axis=1) + members[k].prior for k in range(3)]
+    assert softmax(np.column_stack(sums)) == pytest.approx(model.predict_proba(X))
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_a_prior_says_the_probabilities_of_an_average_example():
+    model, _, _ = fitted()
+    averages = model.model_.averages
+    assert np.exp(averages).sum() == pytest.approx(1.0, abs=1e-5)
+    # In each bin of an effect, the probabilities of an otherwise average example are whole.
+    for row in zip(*(member.effects for member in model.model_.together()), strict=True):
+        for level in range(len(row[0].effect.curve.levels)):
+            chances = [math.exp(average + each.effect.curve.levels[level])
+                       for average, each in zip(averages, row, strict=True)]  # fmt: skip
+            assert sum(chances) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_order_of_rows_and_the_number_of_jobs_change_nothing():
+    database, X, y = world()
+    options = {"n_bags": 3, "n_steps": 20, "validate": True}
+    first = RLRClassifier(database, "colour", **options).fit(X, y)
+    order = np.random.default_rng(1).permutation(len(X))
+    again = RLRClassifier(database, "colour", n_jobs=2, **options).fit(X[order], y[order])
+    assert model_text(again.model_) == model_text(first.model_)
+    assert again.held_out_scores_ == pytest.approx(first.held_out_scores_[order], nan_ok=True)
 
 
 def test_two_classes_need_one_model():
@@ -107,7 +147,7 @@ def test_the_text_of_a_model_names_each_class():
         "class green",
         "class red",
     ]
-    assert ": colour(A) :- looks_red(A)." in text
+    assert text.count(": colour(A) :- looks_") == 3
 
 
 def test_an_explanation_is_that_of_the_most_probable_class():
@@ -117,9 +157,30 @@ def test_an_explanation_is_that_of_the_most_probable_class():
     assert str(first.effect).endswith(f": colour(A) :- looks_{y[1]}(A).")
 
 
-def test_the_history_is_kept_by_class():
-    model, _, _ = fitted()
-    assert list(model.history_) == list(COLOURS)
+def test_classes_apart_have_a_history_each():
+    database, X, y = world()
+    assert list(apart(database).fit(X, y).history_) == list(COLOURS)
+    assert isinstance(fitted()[0].history_, History)
+
+
+def test_a_fit_of_classes_goes_on_from_a_checkpoint(tmp_path):
+    database, X, y = world()
+    engine = open_engine("memory", database)
+    keys = database.encode_keys("colour", X.astype(object))
+    labels = np.array([COLOURS.index(each) for each in y], dtype=np.int8)
+    examples, options = Examples("colour", keys, labels, COLOURS), EffectOptions(n_bags=2, n_steps=30)
+    whole = fit_classes("rlr", engine, examples, options)
+    stop = iter([None] * 12)
+    cut = Control(checkpoint=tmp_path, should_stop=lambda: next(stop, "time limit"))
+    assert fit_classes("rlr", engine, examples, options, cut).history.cut
+    again = fit_classes("rlr", engine, examples, options, Control(checkpoint=tmp_path))
+    assert model_text(again.model) == model_text(whole.model)
+
+
+@pytest.mark.parametrize("option", [{"prior": -1.0}, {"rising": ("looks",)}])
+def test_options_of_one_score_are_refused(option):
+    with pytest.raises(OptionError, match="classes"):
+        fitted(**option)
 
 
 def test_a_class_without_a_model_is_named():
@@ -142,8 +203,8 @@ def test_a_class_without_a_model_is_named():
     ],
 )
 def test_a_damaged_file_is_refused(old, new, sentence):
-    model, _, _ = fitted()
-    text = model_text(model.model_)
+    database, X, y = world()
+    text = model_text(apart(database).fit(X, y).model_)
     assert old in text
     with pytest.raises(ModelError) as error:
         parse_model(text.replace(old, new))
@@ -151,10 +212,6 @@ def test_a_damaged_file_is_refused(old, new, sentence):
 
 
 def test_a_class_without_examples_is_refused():
-    from hornbeam.engines.registry import open_engine
-    from hornbeam.learning.classes import fit_classes
-    from hornbeam.learning.options import EffectOptions
-
     database, X, _ = world()
     engine = open_engine("memory", database)
     keys = database.encode_keys("colour", X.astype(object))

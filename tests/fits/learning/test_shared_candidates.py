@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from citations import TOPICS, tables
+from citations import tables
 from hornbeam.engines.memory.engine import MemoryEngine
-from hornbeam.learning.classes import fit_classes
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control, Shared
@@ -20,16 +19,6 @@ FAST = EffectOptions(n_bags=2, n_steps=30)
 @pytest.fixture(scope="module")
 def engine():
     return MemoryEngine(hb.load(tables(), target="papers.topic"))
-
-
-def test_models_of_classes_are_those_of_separate_fits(engine):
-    examples = engine.database.examples_of("topic")
-    together = fit_classes("rlr", engine, examples, FAST)
-    for number, model in enumerate(together.model.models):
-        labels = (examples.labels == number).astype(np.int8)
-        alone = learn("rlr", engine, replace(examples, labels=labels, classes=()), FAST)
-        assert alone.model == model
-        assert alone.history.notices() == together.history.by_class[TOPICS[number]].notices()
 
 
 def test_paths_are_followed_once(engine, monkeypatch):

@@ -12,8 +12,8 @@ from hornbeam.model.scales import NUMERIC_LOSSES
 
 VALUES = np.array([0.0, 1.0, 1.0, 3.0, 7.0, 20.0])
 ONE = np.ones(len(VALUES))
-ALONE = [name for name in LOSSES if not loss_named(name).together]
-"""The losses of single examples."""
+ALONE = [name for name in LOSSES if not (loss_named(name).together or loss_named(name).shape)]
+"""The losses of single examples with one score each."""
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -58,8 +58,9 @@ def test_no_constant_is_better_than_the_start(name):
 def test_no_examples_have_no_losses(name):
     """If later examples judge, a bag of all examples holds none out."""
     loss, none = loss_named(name), np.zeros(0)
-    found = (*loss.gradients(none, none), loss.each(none, none), loss.excess(none, none, none))
-    assert [each.shape for each in found] == [(0,)] * 4
+    scores = np.zeros((0, *loss.shape))
+    found = (*loss.gradients(none, scores), loss.each(none, scores), loss.excess(none, scores, scores))
+    assert [each.shape for each in found] == [scores.shape, scores.shape, (0,), (0,)]
 
 
 @pytest.mark.parametrize("name", NUMERIC_LOSSES)

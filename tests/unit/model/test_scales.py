@@ -7,9 +7,9 @@ import pytest
 from hornbeam.errors import DataError
 from hornbeam.learning.losses.named import LOSSES, loss_named
 from hornbeam.learning.options import EffectOptions
-from hornbeam.model.scales import AMONG_ALTERNATIVES, SCALES, Scale, shares
+from hornbeam.model.scales import AMONG_ALTERNATIVES, OF_CLASS, SCALES, Scale, shares, softmax
 
-ALONE = {name: scale for name, scale in SCALES.items() if not scale.of_choice}
+ALONE = {name: scale for name, scale in SCALES.items() if not (scale.of_choice or scale.of_class)}
 """The scales on which a single score stands for a prediction."""
 SCORES = [-1000.0, -30.0, -1.5, 0.0, 0.25, 3.0, 30.0, 700.0]
 
@@ -53,6 +53,18 @@ def test_sql_shares_out_a_choice_as_scores_do():
     )
     by_sql = [row[0] for row in duckdb.sql(query).fetchall()]
     assert by_sql == pytest.approx(shares(np.array(SCORES), choices).tolist(), rel=1e-13)
+
+
+def test_sql_is_the_softmax_of_classes():
+    scores = {"a": 1000.0, "b": 998.5, "c": -2000.0}
+    top = max(scores.values())
+    total = sum(np.exp(score - top) for score in scores.values())
+    expected = softmax(np.array([[*scores.values()]]))[0]
+    for score, chance in zip(scores.values(), expected, strict=True):
+        named = {"score": score, "top_score": top, "total_power": float(total)}
+        row = ", ".join(f"{value!r}::DOUBLE AS {name}" for name, value in named.items())
+        ((found,),) = duckdb.sql(f"SELECT {OF_CLASS.sql} FROM (SELECT {row})").fetchall()
+        assert found == pytest.approx(chance, rel=1e-13)
 
 
 def test_a_factor_multiplies_the_odds_against_another_alternative():

@@ -43,7 +43,7 @@ class EditFlags:
     ] = ""
     of_class: Annotated[
         str | None,
-        typer.Option("--class", metavar="CLASS", help="Class whose model is edited, if there are several."),
+        typer.Option("--class", metavar="CLASS", help="Class to edit, if there are several."),
     ] = None
 
 
@@ -132,6 +132,7 @@ def _steps(
         wanted = learned.edited(*asked, by=flags.by, of_class=flags.of_class)
         name = flags.of_class or learned.classes[-1]
         before, after = learned.member(name), wanted.member(name)
+        every = learned.is_together and flags.of_class is None
     elif flags.of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     else:
@@ -140,7 +141,7 @@ def _steps(
     shown = with_edits(before, new).shown_for(flags.of_class or "").edit_lines()[-len(new) :]
     for number, line in enumerate(shown, start=1):
         if isinstance(learned, ClassModel):
-            yield learned.edited(*new[:number], of_class=name), line
+            yield learned.edited(*new[:number], of_class=None if every else name), line
         else:
             yield with_edits(learned, new[:number]), line
 

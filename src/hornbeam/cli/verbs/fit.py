@@ -370,7 +370,7 @@ def _explained(fitted: Fit[LearnedModel] | ClassFit, examples: Examples) -> list
         text = explained_text(fitted.model.models, fitted.held_out, examples)
     else:
         alone = cast("Fit[LearnedModel]", fitted)
-        text = explained_text([alone.model], [alone.held_out], examples)
+        text = explained_text([alone.model], alone.held_out, examples)
     return [text] if text else []
 
 
@@ -420,14 +420,13 @@ def _write_report(
     from hornbeam.cli.page import write_page
     from hornbeam.report.html.summary import About
 
-    held_out = fitted.held_out
     about = About(
         data=data_name(source.data),
         split=split_name(source, TRAIN),
         of_training=True,
         history=fitted.history.as_dict(),
         phases=clock.laps(),
-        held_out=held_out if isinstance(held_out, tuple) else (held_out,),
+        held_out=fitted.held_out,
     )
     write_page(path, fitted.model, engine, examples, about)
     remark(f"wrote the report to {path}")

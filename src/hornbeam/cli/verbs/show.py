@@ -32,6 +32,10 @@ def show(
         bool, typer.Option("--logic", help="For effects: print one line of logic notation for each.")
     ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="For trees: draw them (SVG).")] = False,
+    of_class: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="One class alone, if there are several."),
+    ] = None,
     json: Json = False,
     out: Out = None,
 ) -> None:
@@ -40,8 +44,9 @@ def show(
     A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
     weight of the false count. An effect is printed as a sentence and a table: what each range of values does
     to the odds, and the probability of an example that is average in everything else. The 20 most important
-    effects are printed, and the others are counted; --json has all of them. For a joint model, sentences
-    say what the labels of neighbours do.
+    effects are printed, and the others are counted; --json has all of them. Classes that were learned
+    together are printed side by side, and one of them with --class. For a joint model, sentences say what the
+    labels of neighbours do.
 
     \b
     Example: hornbeam show m.json --compact
@@ -49,9 +54,11 @@ def show(
     from hornbeam.cli.terminal import on_terminal, print_model
     from hornbeam.model.files import load_model, model_text
 
+    if json and of_class is not None:
+        raise OptionError("--json and --class are refused together: the file has all classes.")
     one_form({"--svg": svg, "--clauses": clauses, "--json": json, "--logic": logic})
     check_writable(out, model.path)
-    learned = load_model(model.path)
+    learned = _of_class(load_model(model.path), of_class)
     if compact:
         learned = _method(learned, "compact", "--compact")()
     if svg:
@@ -69,6 +76,19 @@ def show(
         text = f"{learned}\n"
     write_result([text], out, exact=svg or json)
     say_written(out, learned.size_text)
+
+
+def _of_class(learned: LearnedModel, name: str | None) -> LearnedModel:
+    """The model of one class, if one is named."""
+    from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.clause_model import Model
+
+    if name is None:
+        return learned
+    if not isinstance(learned, ClassModel):
+        raise OptionError("--class is refused: the model has no classes.")
+    member = learned.member(name)
+    return member.shown_for(name) if isinstance(member, Model) else member
 
 
 def _is_table(learned: LearnedModel) -> TypeGuard[Model | AggregateModel]:

@@ -17,6 +17,7 @@ from hornbeam.files import write_file
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import TimeColumn
+    from hornbeam.model.class_model import ClassModel
     from hornbeam.model.clause_model import Model
 
 
@@ -102,7 +103,9 @@ class TableFlags:
         ),
     ] = None
 
-    def examples_of(self, learned: Model) -> tuple[str | tuple[str], list[str], None, str | None]:
+    def examples_of(
+        self, learned: Model | ClassModel
+    ) -> tuple[str | tuple[str], list[str], None, str | None]:
         """The table of examples, the columns of its keys, and that of its cut-offs."""
         from hornbeam.loading.tables.learned import examples_table
 
@@ -128,7 +131,8 @@ def sql(
 
     The query scores a table of examples. For each example, it returns its keys, the counts of every clause
     (or the sum of the weights, if the clause has a weight for each constant), the value of every effect, the
-    score and the probability.
+    score and the probability. Classes that were learned together have a column each: what every effect adds,
+    the score, and the probability.
 
     Each predicate is read from the table that the model was learned from. If that was not from tables, it is
     read from a table of its name with the columns arg1, arg2, .... --tables names others:
@@ -163,12 +167,15 @@ def _write_project(folder: Path, files: dict[str, str]) -> None:
     print_message(f"wrote {' and '.join(files)} to {folder}")
 
 
-def _model(path: Path) -> Model:
+def _model(path: Path) -> Model | ClassModel:
     """The model in a file, if it can be written as SQL."""
+    from hornbeam.model.class_model import ClassModel
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model
 
     learned = load_model(path)
+    if isinstance(learned, ClassModel) and learned.is_together:
+        return learned
     if not isinstance(learned, Model):
         raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(path)))
     return learned

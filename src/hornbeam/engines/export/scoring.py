@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.export.class_scores import ClassQueries, ClassScore, moving
 from hornbeam.engines.export.clauses import ClauseColumns, ScoredClause, ValueRange, WeightColumn
 from hornbeam.engines.export.effects import EffectColumn, adds_nothing, level_of
 from hornbeam.engines.export.features import double, feature_value, share, total_of, weighted_sum
@@ -76,6 +77,24 @@ class ScoringModel:
     """for a model of choices, the argument of the target or the predicate that has the choice"""
     joined: Mapping[tuple[str, ...], Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """by table, columns that are made of several others, and these"""
+    classes: Sequence[ClassScore] = ()
+    """of classes that were learned together, what each has in place of prior, clauses and effects"""
+
+    @property
+    def all_clauses(self) -> Sequence[ScoredClause]:
+        """The clauses in the order of their numbers: those of the first class, then those of the next."""
+        return [clause for each in self.classes for clause in each.clauses] or self.clauses
+
+    @property
+    def moving_effects(self) -> dict[int, Effect]:
+        """The effects that add something, by number."""
+        if self.classes:
+            return moving(self.classes)
+        return {
+            number: effect
+            for number, effect in enumerate(self.effects, start=1)
+            if not adds_nothing(effect.curve)
+        }
 
 
 def scoring_query(
@@ -121,14 +140,10 @@ class _ScoringQuery:
         self._model = model
         self._clauses = {
             number: weighted if weighted.weighs_false else weighted._replace(guard=None)
-            for number, weighted in enumerate(model.clauses, start=1)
+            for number, weighted in enumerate(model.all_clauses, start=1)
             if weighted.weighs_anything
         }
-        self._effects = {
-            number: effect
-            for number, effect in enumerate(model.effects, start=1)
-            if not adds_nothing(effect.curve)
-        }
+        self._effects = model.moving_effects
         self._dialect = dialect
         self._arity = model.schema.arity(model.target)
         self._examples = examples or SqlTable(("examples",), _arguments(self._arity))
@@ -160,6 +175,7 @@ class _ScoringQuery:
         self._sizes: dict[ValueRange, str] = {}
         self._choice: list[str] = []
         """for a model of choices, the columns whose equal values are one choice"""
+        self._of_classes = self._class_queries() if model.classes else None
 
     def _facts_in(self, tables: Mapping[str, SqlTable]) -> UserFacts:
         """The facts of all predicates; joined columns are made for them, and for the examples."""
@@ -183,12 +199,11 @@ class _ScoringQuery:
         made = [*columns.queries()]
         values = [*columns.with_columns()]
         last = values[-1].name if values else self._keys
-        scores = NamedQuery(self._names.take("example_scores"), self._scores(last))
-        of_choices = [self._choices(scores.name)] if self._model.choice is not None else []
+        scores = self._score_queries(last)
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
         expressions = [*self._joined, examples, *self._tables.queries(), *populations]
-        expressions += [*made, *values, scores, *of_choices]
+        expressions += [*made, *values, *scores]
         query = self._result(expressions[-1].name)
         for name, expression, comment in expressions:
             if comment:
@@ -258,23 +273,39 @@ class _ScoringQuery:
 
     # --- scores ----------------------------------------------------------------------------------
 
-    def _scores(self, features: str) -> exp.Select:
-        terms: list[exp.Expr] = [real(self._model.prior)]
-        for number, weighted in self._clauses.items():
-            if weighted.each is not None:
-                terms.append(own_column(f"sum_{number}"))
-                continue
-            true, false = (double(own_column(f"{name}_{number}")) for name in ("true", "false"))
-            if weighted.feature == "share":
-                true, false = share(true, false), real(0.0)
-            else:
-                true = feature_value(true, weighted.feature, weighted.bound)
-                false = feature_value(false, weighted.feature, weighted.bound)
-            w0, w1, w2 = weighted.weights
-            terms.append(weighted_sum(w0, [(w1, true), (w2 if weighted.weighs_false else 0.0, false)]))
+    def _score_queries(self, features: str) -> list[NamedQuery]:
+        """The queries from features to scores, each of which reads the one before."""
+        if self._of_classes is not None:
+            return self._of_classes.queries(features, self._names)
+        terms: list[exp.Expr] = [real(self._model.prior), *map(self._added_by, self._clauses)]
         for number, effect in self._effects.items():
             terms.append(level_of(own_column(f"value_{number}"), effect.curve))
-        return exp.select(exp.Star(), exp.alias_(double(total_of(terms)), "score")).from_(features)
+        query = exp.select(exp.Star(), exp.alias_(double(total_of(terms)), "score")).from_(features)
+        scores = NamedQuery(self._names.take("example_scores"), query)
+        return [scores] if self._model.choice is None else [scores, self._choices(scores.name)]
+
+    def _class_queries(self) -> ClassQueries:
+        sums: list[list[exp.Expr]] = []
+        first = 1
+        for each in self._model.classes:
+            numbers = range(first, first + len(each.clauses))
+            sums.append([self._added_by(number) for number in numbers if number in self._clauses])
+            first = numbers.stop
+        return ClassQueries(self._model.classes, [*self._effects], sums, self._model.prediction.sql)
+
+    def _added_by(self, number: int) -> exp.Expr:
+        """What a clause adds to the score."""
+        weighted = self._clauses[number]
+        if weighted.each is not None:
+            return own_column(f"sum_{number}")
+        true, false = (double(own_column(f"{name}_{number}")) for name in ("true", "false"))
+        if weighted.feature == "share":
+            true, false = share(true, false), real(0.0)
+        else:
+            true = feature_value(true, weighted.feature, weighted.bound)
+            false = feature_value(false, weighted.feature, weighted.bound)
+        w0, w1, w2 = weighted.weights
+        return weighted_sum(w0, [(w1, true), (w2 if weighted.weighs_false else 0.0, false)])
 
     def _choices(self, scores: str) -> NamedQuery:
         """Scores with the choice of each example, and how far each is above the largest one of its choice."""
@@ -322,6 +353,8 @@ class _ScoringQuery:
         for number, weighted in self._clauses.items():
             named += [own_column(name) for name in weighted.names(number)]
         named += [own_column(f"value_{number}") for number in self._effects]
+        if self._of_classes is not None:
+            return exp.select(*named, *self._of_classes.columns()).from_(scores)
         named += [own_column("score"), self._prediction()]
         return exp.select(*named).from_(scores)
 

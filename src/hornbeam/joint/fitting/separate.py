@@ -28,10 +28,10 @@ from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, Options
 from hornbeam.learning.problem import Fit
-from hornbeam.model.class_model import ClassModel
+from hornbeam.model.class_model import ClassModel, learned_together
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import LearnedModel
-from hornbeam.model.scales import sigmoid
+from hornbeam.model.scales import sigmoid, softmax
 
 AnyFit = Fit[LearnedModel] | ClassFit
 
@@ -103,6 +103,9 @@ def inner_options(options: EffectOptions) -> InnerOptions:
 
 def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> LearnedModel:
     """The model with the settings that all models of a file share."""
+    if isinstance(model, ClassModel) and model.is_together:
+        together = [replace(each, settings=settings) for each in model.together()]
+        return learned_together(model.classes, together, model.averages)
     if isinstance(model, ClassModel):
         models = tuple(with_settings(each, settings) for each in model.models)
         return replace(model, models=models, settings=settings)
@@ -156,7 +159,8 @@ def _counts(engine: Engine, task: JointTask, options: EffectOptions) -> Floats:
     """For each label, how many training examples there are for one that is in the samples of all models."""
     target, (keys, labels) = task
     in_all = np.ones(len(labels), dtype=np.bool_)
-    for label in range(target.size) if target.size > 2 else (1,):
+    # Of more than two classes, which are learned together, none is left out.
+    for label in (1,) if target.size == 2 else ():
         true = (labels == label).astype(np.int8)
         rows = sampled(engine.database, target.name, keys, true, options.neg_pos_ratio, options.seed)
         in_all &= np.isin(np.arange(len(labels)), rows)
@@ -167,16 +171,11 @@ def _counts(engine: Engine, task: JointTask, options: EffectOptions) -> Floats:
 
 def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:
     """The probability of each label of each training example, from models learned without it."""
-    held = fit.held_out if isinstance(fit, ClassFit) else (fit.held_out,)
-    scores = [each for each in held if each is not None]
-    if len(scores) < len(held) or not scores:
+    if fit.held_out is None:
         return np.full((size, target.size), np.nan)
-    if len(scores) == 1:
-        chances = sigmoid(scores[0])
+    scores = fit.held_out.reshape(size, -1)
+    if scores.shape[1] == 1:
+        chances = sigmoid(scores[:, 0])
         return np.column_stack([1.0 - chances, chances])
-    assert isinstance(fit.model, ClassModel)
-    every = np.column_stack(scores)
-    found = np.full(every.shape, np.nan)
-    inside = ~np.isnan(every).any(axis=1)
-    found[inside] = fit.model.weights.probabilities(every[inside])
-    return found
+    # Where there are no scores there are no probabilities.
+    return softmax(scores)

@@ -21,7 +21,7 @@ from hornbeam.data.sparse import Matrix, summed
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.questions import CountsByConstant, ValueRequest
 from hornbeam.learning.effects.links import CATEGORY, THING, Path
-from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.loss import Loss, Score
 from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.workers import ALONE, Jobs
@@ -41,6 +41,8 @@ MOST_ENTRIES = 5_000_000
 """The most pairs of an example and a constant; variables beyond it get no weights."""
 MANY = 50
 """Weights per constant need a variable with at least this many constants; fewer are candidates one by one."""
+MOST_PER_EXAMPLE = 50
+"""With more weights of constants and classes for each example, there are none: nobody could read them."""
 FOLDS = 5
 MANY_ENTRIES = 50_000
 """With at least this many pairs of an example and a constant, workers fit some of the folds."""
@@ -62,8 +64,14 @@ class ConstantWeights:
     """Weights per constant, and the cross-fitted score that they give each training example."""
 
     clauses: tuple[WeightedClause, ...]
-    intercept: float
+    """with classes, those of the first class, then those of the second, and so on"""
+    intercept: Score
     crossed: Floats
+
+    def of_classes(self, number: int) -> list[tuple[WeightedClause, ...]]:
+        """The clauses of each of some classes."""
+        size = len(self.clauses) // number
+        return [self.clauses[place * size : (place + 1) * size] for place in range(number)]
 
     def at(self, strength: float) -> ConstantWeights:
         """A share of the weights: effects beside them explain some of what they do."""
@@ -76,9 +84,9 @@ class ConstantWeights:
         return ConstantWeights(clauses, strength * self.intercept, strength * self.crossed)
 
     @property
-    def mean(self) -> float:
+    def mean(self) -> Score:
         """What the weights add to an average training example."""
-        return float(self.crossed.mean()) - self.intercept
+        return self.crossed.mean(axis=0) - self.intercept
 
 
 class Weighted(NamedTuple):
@@ -141,7 +149,7 @@ class _Folds:
             found = self._own.scores(penalty)
             for worker in self._workers:
                 found += worker.answer()
-        crossed = np.zeros(sum(map(len, self._outside)))
+        crossed = np.zeros((sum(map(len, self._outside)), *found[0].shape[1:]))
         for outside, scores in zip(self._outside, found, strict=True):
             crossed[outside] = scores
         return crossed
@@ -158,7 +166,8 @@ def constant_weights(
 ) -> ConstantWeights | None:
     """The weights, or None if they predict no better than a constant; ``scale`` is that of the model."""
     families, matrix = _matrix(engine, head, paths, data.keys)
-    if not families:
+    n_scores = int(np.prod(data.loss.shape, dtype=int))
+    if not families or (n_scores > 1 and n_scores * matrix.shape[1] > MOST_PER_EXAMPLE * len(data.keys)):
         return None
     targets, loss = data.targets, data.loss
     best: tuple[float, Floats, float] | None = None
@@ -178,13 +187,14 @@ def constant_weights(
     if gained.mean() <= gained.std() / np.sqrt(len(targets)):
         return None
     weights = data.fitted(matrix, np.arange(len(targets)), penalty, None)
-    clauses = _clauses(engine, head, families, scale * weights)
-    return ConstantWeights(clauses, float(weights[-1]), crossed)
+    of_classes = (scale * weights).reshape(len(weights), -1).T
+    clauses = [each for own in of_classes for each in _clauses(engine, head, families, own)]
+    return ConstantWeights(tuple(clauses), weights[-1] if loss.shape else float(weights[-1]), crossed)
 
 
 def _base(data: Weighted, folds: npt.NDArray[np.int64]) -> Floats:
     """For each example, the best constant score of the other folds."""
-    result = np.zeros(len(data.targets))
+    result = np.zeros((len(data.targets), *data.loss.shape))
     for fold in range(FOLDS):
         inside = folds != fold
         result[folds == fold] = rows_of(data.loss, data.targets[inside], data.weights[inside]).start()

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,12 +43,12 @@ from hornbeam.learning.effects.links import (
     Vocabulary,
     windows_of,
 )
-from hornbeam.learning.effects.long_model import LongModel
+from hornbeam.learning.effects.long_model import LongModel, OfClasses
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.effects.strength import at_best_strength
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
-from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.loss import Loss, Score
 from hornbeam.learning.losses.named import loss_for
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
@@ -56,7 +56,7 @@ from hornbeam.learning.problem import Fit, check_labels, check_values, language_
 from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom, head_atom
 from hornbeam.model.clause_model import Model, WeightedClause
-from hornbeam.model.effects import FittedEffect, mean_level
+from hornbeam.model.effects import mean_level
 from hornbeam.model.scales import LOGISTIC, NUMERIC_LOSSES, SCALES
 from hornbeam.model.training import key_names, training_of
 
@@ -120,6 +120,8 @@ def _problem(
         return _numeric_problem(engine, head, examples, options, loss)
     if loss.together:
         return _choice_problem(engine, head, examples, options)
+    if examples.classes:
+        return _class_problem(engine, head, examples, options)
     check_labels(examples)
     rows = sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
     rows = rows[in_order(database, target, examples.keys[rows], examples.labels[rows])]
@@ -144,6 +146,33 @@ def _choice_problem(
     options = replace(options, n_steps=options.n_steps or most_steps(len(rows), options.validate))
     kept = examples.at(rows)
     return Problem(engine, head, kept, options, loss, targets, choices=choices, notes=notes), rows
+
+
+def _class_problem(
+    engine: Engine, head: Atom, examples: Examples, options: EffectOptions
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem of more than two classes, and the order of the examples. None is left out at random."""
+    from hornbeam.learning.losses.classes import ClassLoss
+
+    _check_class_options(examples, options)
+    rows = in_order(engine.database, examples.target, examples.keys, examples.labels)
+    options = replace(options, n_steps=options.n_steps or most_steps(len(rows), options.validate))
+    targets, loss = examples.labels[rows].astype(np.float64), ClassLoss(len(examples.classes))
+    return Problem(engine, head, examples.at(rows), options, loss, targets), rows
+
+
+def _check_class_options(examples: Examples, options: EffectOptions) -> None:
+    target, number = examples.target, len(examples.classes)
+    if options.rising or options.falling:
+        raise OptionError(
+            f'"{target}" has {number} classes, and what raises one lowers others: rising and falling '
+            "are for numbers and for two classes."
+        )
+    if options.prior != BASE_RATE:
+        raise OptionError(
+            f'prior={options.prior} is refused: "{target}" has {number} classes, which have a prior each; '
+            "leave it out."
+        )
 
 
 def n_cuts_for(examples: int, numeric: bool) -> int:
@@ -198,6 +227,7 @@ class _Learner:
         if folder is not None:
             settings = problem.options.settings() | {"learner": "rlr"}
             settings |= {} if problem.loss.name == LOGISTIC else {"loss": problem.loss.name}
+            settings |= {} if not self.all_examples.classes else {"classes": [*self.all_examples.classes]}
             settings |= {} if problem.choices is None else {"choices": problem.targets.tolist()}
             database, memory = problem.engine.database, problem.engine.memory
             fingerprint = fit_fingerprint(database, self.all_examples, settings, memory)
@@ -243,71 +273,90 @@ class _Learner:
             # Skipped candidates are skipped again when candidates are collected again.
             self.checkpoint.save(state.rounds, (), state.ended, Replay(state.long.fingerprint(), chosen))
 
-    def result(self, state: EffectState, ending: Ending) -> Fit[Model]:
+    def result(self, state: EffectState, ending: Ending) -> Fit[Any]:
         """The model and the history of the fit."""
         problem, long = self.problem, state.long
-        clauses: tuple[WeightedClause, ...] = ()
-        effects: tuple[FittedEffect, ...] = ()
+        number = max(1, len(problem.examples.classes))
+        clauses: Sequence[tuple[WeightedClause, ...]] = ((),) * number
+        effects: OfClasses = ((),) * number
         if long is None:
             prior = _prior_alone(problem)
             history = History((), ending.reason, ending.cut, notes=problem.notes)
         else:
             try:
-                if not ending.cut:
+                if number == 1 and not ending.cut:
                     long.add_lines()
+                if number > 1 and not ending.cut:
+                    long.calibrate()
                 prior, effects = long.effects()
             except KeyboardInterrupt:
                 ending = Ending(INTERRUPTED, cut=True)
                 prior, effects = long.effects(short=False)
             prior = problem.unit.of_model(prior) + problem.correction
-            clauses = () if long.block is None else long.block.clauses
-            nothing = not ending.cut and not effects and not clauses
+            clauses = clauses if long.block is None else long.block.of_classes(number)
+            nothing = not ending.cut and not effects[0] and not clauses[0]
             reason = NO_EFFECT if nothing else ending.reason
             said = long.score(), long.length_text(), problem.notes
             history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, *said)
-        database, target = problem.engine.database, problem.examples.target
+        database = problem.engine.database
         chosen = {} if long is None else long.settings() | self._for_readers(long, prior, effects)
-        model = Model(
-            target,
-            database.schema,
-            round_weight(prior),
-            clauses,
-            problem.options.settings() | dict(database.origin) | chosen | ending.settings(),
-            "rlr",
-            effects=effects,
-            training=training_of(key_names(database, self.all_examples)),
-            loss=problem.loss.name,
-        )
-        return Fit(model, history, self._held_out(long))
+        settings = problem.options.settings() | dict(database.origin) | chosen | ending.settings()
+        training = training_of(key_names(database, self.all_examples))
+        models = [
+            Model(
+                problem.examples.target,
+                database.schema,
+                round_weight(float(own)),
+                clauses[place],
+                settings,
+                "rlr",
+                effects=effects[place],
+                training=training,
+                loss=problem.loss.name,
+            )
+            for place, own in enumerate(np.ravel(prior))
+        ]
+        held_out = self._held_out(long)
+        if problem.examples.classes:
+            from hornbeam.model.class_model import learned_together
+
+            averages = self._averages(long, prior)
+            return Fit(learned_together(problem.examples.classes, models, averages), history, held_out)
+        return Fit(models[0], history, held_out)
+
+    def _averages(self, long: LongModel | None, prior: Score) -> tuple[float, ...]:
+        """With classes, the logarithm of the probability of each for an average example."""
+        block = None if long is None else long.block
+        return tuple(round(float(each), 6) for each in prior + (0.0 if block is None else block.mean))
 
     def _held_out(self, long: LongModel | None) -> Floats:
         """For each given example the log-odds from models that were learned without it."""
-        scores = np.full(len(self.all_examples), np.nan)
+        scores = np.full((len(self.all_examples), *self.problem.loss.shape), np.nan)
         if long is not None:
             unit = self.problem.unit
             scores[self.rows] = unit.centre + unit.scale * long.held_out_scores() + self.problem.correction
         return scores
 
-    def _for_readers(
-        self, long: LongModel, prior: float, effects: tuple[FittedEffect, ...]
-    ) -> dict[str, object]:
+    def _for_readers(self, long: LongModel, prior: Score, of_classes: OfClasses) -> dict[str, object]:
         """Settings that no prediction uses: the mean score, and display names of constants with weights."""
-        database, block = self.problem.engine.database, long.block
-        of_block = 0.0 if block is None else self.problem.unit.scale * block.mean
-        average = prior + sum(map(mean_level, effects)) + of_block
+        database, block, effects = self.problem.engine.database, long.block, of_classes[0]
         names: dict[str, dict[str, str]] = {}
         if database.display_names:
             from hornbeam.logic.english.wording import named_by_target
             from hornbeam.model.readable.constants import shown_names
 
-            fitted, clauses = [each.effect for each in effects], () if block is None else block.clauses
+            clauses = () if block is None else block.of_classes(len(of_classes))[0]
+            fitted = [each.effect for each in effects]
             named = named_by_target(database.origin)
             names = shown_names(clauses, fitted, database.schema, database.display_names, named)
         problem = self.problem
         scale = SCALES[problem.loss.name]
-        if scale.of_choice:
-            about: dict[str, object] = {}
-        elif not scale.numeric:
+        about: dict[str, object] = {}
+        if scale.of_choice or scale.of_class:
+            return {"names": names} if names else {}
+        of_block = 0.0 if block is None else problem.unit.scale * block.mean
+        average = prior + sum(map(mean_level, effects)) + of_block
+        if not scale.numeric:
             about = {"average_log_odds": round(average, 6)}
         else:
             constant = problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
@@ -317,7 +366,7 @@ class _Learner:
         return about | ({"names": names} if names else {})
 
 
-def _prior_alone(problem: Problem) -> float:
+def _prior_alone(problem: Problem) -> Score:
     """The prior of a model without effects."""
     if problem.options.prior != BASE_RATE:
         return float(problem.options.prior)

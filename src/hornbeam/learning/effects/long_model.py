@@ -33,7 +33,7 @@ from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.effects.steps.gains import score_table
 from hornbeam.learning.effects.steps.pairs import Bins, Pair, row_of
 from hornbeam.learning.history import Round, loss_text
-from hornbeam.learning.losses.loss import PLAIN_UNIT
+from hornbeam.learning.losses.loss import PLAIN_UNIT, Score
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE
 from hornbeam.learning.workers import ALONE, Jobs
@@ -50,6 +50,12 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import DATE, NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
+OfClasses = tuple[tuple[FittedEffect, ...], ...]
+"""The effects of each class in the same order; without classes, the effects once."""
+PENALTY = 30.0
+"""Ridge penalty of the difference of the factor from 1: few examples make little of it."""
+LEAST_FACTOR, DIGITS = 0.5, 4
+"""The smallest factor, and its number of decimals."""
 MORE_STEPS = 1.5
 """Number of steps of the model, as a multiple of the number that is best for its judges."""
 NOISE = 1.5
@@ -85,9 +91,10 @@ class LongModel:
         self.search = search.without_conditions(self.directions != 0)
         examples, options = problem.examples, problem.options
         self.block = block
-        offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
+        self.shape = problem.loss.shape
+        offset = _offset_of(block, (len(examples.labels), *self.shape))
         together = problem.loss.together
-        columns = [problem.targets, offset]
+        columns = [problem.targets, *offset.reshape(len(offset), -1).T]
         self.groups = all_alone(len(offset)) if together else pool.hashes.groups(pool.rows, columns)
         first = self.groups.first
         self.bins = np.zeros((len(pool.rows), len(first)), dtype=np.uint8)
@@ -119,6 +126,8 @@ class LongModel:
         data = StepData(*shared, self.offset, worth, self.search.pairs, directions=directed)
         self.boosting = Boosting(data, self.weights, jobs, self.judged)
         self.bags = self.boosting.bags
+        self.factor = 1.0
+        """what all scores are multiplied by"""
         self.lines: Beside | None = None
         """the lines beside the steps, if there are any"""
         self.constant_loss = self._constant_loss()
@@ -157,6 +166,30 @@ class LongModel:
         self.weights, self.judged = self.problem.bag_weights, self.problem.judged_weights
         self.groups = all_alone(len(which))
         self.numbers, self.sizes = self.groups.sizes(), self.problem.weights
+
+    def calibrate(self) -> None:
+        """With classes, stretch all scores by the factor that suits examples that models did not learn from.
+
+        Each bag stops where its single model is best; the average of the bags bears larger differences.
+        """
+        from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax
+
+        scores = self.held_out_scores()
+        known = ~np.isnan(scores.reshape(len(scores), -1)[:, 0])
+        if not self.shape or not self.options.validate or not known.any() or not self.steps:
+            return
+        targets, counts = self.problem.targets[known].astype(np.int64), self.problem.weights[known]
+        scores = scores[known]
+        # The order in which examples are given must not matter.
+        order = np.lexsort([counts, targets, *scores.T])
+        scores, targets, counts = scores[order], targets[order], counts[order]
+        design = LabelDesign(scores, scores[:, :, None], targets, counts)
+        self.factor = max(
+            round(1.0 + float(fit_softmax(design, np.array([PENALTY]))[0]), DIGITS), LEAST_FACTOR
+        )
+        self.offset = self.factor * self.offset
+        if self.block is not None:
+            self.block = self.block.at(self.factor)
 
     def _row(self, candidate: int) -> Bins:
         """The bins of a candidate or of a pair."""
@@ -220,7 +253,7 @@ class LongModel:
 
     def _long_loss(self) -> float:
         """The mean loss of the long model on judged examples."""
-        if self.lines is None:
+        if self.lines is None and self.factor == 1.0:
             return self.bags.mean_losses[self.steps]
         each = self.problem.loss.each(self.targets[:, None], self._scores(*self._curves()))
         return float((each * self.judged).sum() / self.judged.sum())
@@ -281,8 +314,8 @@ class LongModel:
         shown = loss.measured(mean, unit)
         return round(shown, 6) if unit == PLAIN_UNIT else round_weight(shown)
 
-    def effects(self, short: bool = True) -> tuple[float, tuple[FittedEffect, ...]]:
-        """The intercept and the effects of the model, the most important first.
+    def effects(self, short: bool = True) -> tuple[Score, OfClasses]:
+        """The intercept and the effects of the model, the most important first; with classes, for each class.
 
         If it need not be ``short``, all effects of the long model are in it, whatever the options say.
         """
@@ -292,7 +325,7 @@ class LongModel:
             start = self._mean(intercepts)
             if self.block is None and self.boosting.steps.start is None:
                 start = self.problem.loss.start(self.targets, self.sizes)
-            return self._based(start), ()
+            return self._based(start), ((),) * self._n_scores
         bins = np.array([self._row(each) for each in used])
         models = self._scores(curves, intercepts)
         averaged = models[:, list(self.design.averaged)].mean(axis=1)
@@ -302,7 +335,7 @@ class LongModel:
             lines_or_steps([table[place] for table in tables], bins[place], line, self.sizes)
         long = Long(
             bins,
-            np.column_stack([models, averaged]),
+            np.concatenate([models, averaged[:, None]], axis=1),
             np.column_stack([self.weights, self.sizes]),
             self.judged,
             tables,
@@ -320,14 +353,14 @@ class LongModel:
             few = shortened(long, self.targets, self.problem.loss, wanted, self.jobs)
             chosen = [used[place] for place in few.chosen]
             levels, *of_bags = (dict(zip(chosen, own, strict=True)) for own in (few.curves, *few.of_bags))
-            effects = self._ordered(levels, of_bags)
-            self.short, self.length = few, (len(effects), len(used))
-            return self._based(few.intercept), effects
+            intercept, effects = self._ordered(few.intercept, levels, of_bags)
+            self.short, self.length = few, (len(effects[0]), len(used))
+            return self._based(intercept), effects
         return self._long(used, curves, intercepts)
 
     def _long(
-        self, used: list[int], curves: list[dict[int, Floats]], intercepts: list[float]
-    ) -> tuple[float, tuple[FittedEffect, ...]]:
+        self, used: list[int], curves: list[dict[int, Floats]], intercepts: list[Score]
+    ) -> tuple[Score, OfClasses]:
         """The average of the models as it is."""
         averaged = self.design.averaged
         levels = {
@@ -335,11 +368,15 @@ class LongModel:
             / len(averaged)
             for candidate in used
         }
-        return self._based(self._mean(intercepts)), self._ordered(levels, curves)
+        intercept, effects = self._ordered(self._mean(intercepts), levels, curves)
+        return self._based(intercept), effects
 
-    def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
+    def _curves(self) -> tuple[list[dict[int, Floats]], list[Score]]:
         """For each model its curves, with a level for each bin and, last, a slope; and the intercept."""
         curves, intercepts = self._of_steps(self.steps)
+        if self.factor != 1.0:
+            curves = [{each: self.factor * own for each, own in bag.items()} for bag in curves]
+            intercepts = [self.factor * own for own in intercepts]
         if self.lines is None:
             return curves, intercepts
         share, lines, values = self.lines
@@ -356,10 +393,10 @@ class LongModel:
         both = zip(intercepts, lines.intercepts, strict=True)
         return mixed, [(1.0 - share) * own + share * beside for own, beside in both]
 
-    def _of_steps(self, steps: int) -> tuple[list[dict[int, Floats]], list[float]]:
+    def _of_steps(self, steps: int) -> tuple[list[dict[int, Floats]], list[Score]]:
         """For each model the curves after some steps, and the intercept."""
         curves: list[dict[int, Floats]] = []
-        intercepts: list[float] = []
+        intercepts: list[Score] = []
         for start, additions in zip(self.bags.start, self.bags.additions, strict=True):
             own: dict[int, Floats] = {}
             done = [each for each in additions[:steps] if each.candidate >= 0]
@@ -367,11 +404,11 @@ class LongModel:
                 levels = own.setdefault(candidate, self._none())
                 levels[: len(change)] += change
             curves.append(own)
-            intercepts.append(done[-1].intercept if done else float(start))
+            intercepts.append(done[-1].intercept if done else start if self.shape else float(start))
         return curves, intercepts
 
-    def _scores(self, curves: list[dict[int, Floats]], intercepts: list[float]) -> Floats:
-        """The score of each example in each model."""
+    def _scores(self, curves: list[dict[int, Floats]], intercepts: list[Score]) -> Floats:
+        """The score of each example in each model; with classes, they are the last axis."""
         scores = np.repeat(np.array(intercepts)[None, :], len(self.targets), axis=0)
         scores += self.offset[:, None]
         for column, own in enumerate(curves):
@@ -382,6 +419,8 @@ class LongModel:
     def _added(self, candidate: int, levels: Floats) -> Floats:
         """What a curve adds to the score of each example."""
         added: Floats = levels[self._row(candidate)]
+        if self.shape:
+            return added
         line = self._line(candidate) if levels[-1] else None
         return added if line is None else added + levels[-1] * line
 
@@ -393,7 +432,7 @@ class LongModel:
     def held_out_scores(self) -> Floats:
         """The mean score of each example in the models that are judged on it; NaN if none is."""
         scores = self._scores(*self._curves())[self.groups.which]
-        outside = self.design.judged > 0
+        outside = (self.design.judged > 0).reshape(*self.design.judged.shape, *(1 for _ in self.shape))
         with np.errstate(invalid="ignore"):
             mean: Floats = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
         return mean
@@ -404,12 +443,43 @@ class LongModel:
         averaged = sum((tables[bag] for bag in self.design.averaged), np.zeros_like(tables[0]))
         return [*tables, averaged / len(self.design.averaged)]
 
+    @property
+    def _n_scores(self) -> int:
+        """How many scores an example has: one for each class."""
+        return int(np.prod(self.shape, dtype=int))
+
     def _ordered(
-        self, levels: dict[int, Floats], curves: list[dict[int, Floats]]
+        self, intercept: Score, levels: dict[int, Floats], curves: list[dict[int, Floats]]
+    ) -> tuple[Score, OfClasses]:
+        """The intercept, and the effects in the order of their importance; with classes, for each of them."""
+        if self.shape:
+            from hornbeam.learning.effects.class_levels import all_balanced
+
+            total = self.sizes.sum()
+            shares = {
+                each: np.bincount(self._row(each), self.sizes, minlength=self.levels) / total
+                for each in levels
+            }
+            intercept, levels, curves = all_balanced(intercept, levels, curves, shares)
+        made = [self._effects_of(candidate, curve, curves) for candidate, curve in levels.items()]
+        kept = [each for each in made if any(own.importance > 0 for own in each)]
+        kept.sort(key=lambda each: (-sum(own.importance for own in each), str(each[0].effect)))
+        return intercept, tuple(zip(*kept, strict=True)) if kept else ((),) * self._n_scores
+
+    def _effects_of(
+        self, candidate: int, levels: Floats, curves: list[dict[int, Floats]]
     ) -> tuple[FittedEffect, ...]:
-        made = [self._effect(candidate, curve, curves) for candidate, curve in levels.items()]
-        kept = [each for each in made if each.importance > 0]
-        return tuple(sorted(kept, key=lambda each: (-each.importance, str(each.effect))))
+        """The effect of a candidate, with classes for each."""
+        if not self.shape:
+            return (self._effect(candidate, levels, curves),)
+        from hornbeam.learning.effects.class_levels import Shown, effects_of_classes
+
+        (head, body, feature), cuts, _ = self._candidate(candidate)
+        averaged = self.design.averaged
+        bags = [self._levels(curves[bag], candidate) for bag in averaged] if len(averaged) > 1 else []
+        named = Effect(head, body, feature, Curve((), (0.0,)))
+        shown = Shown(named, cuts, self._kind(body, feature), SHARE / (1.0 - SHARE))
+        return effects_of_classes(shown, levels, bags, self._row(candidate), (self.numbers, self.sizes))
 
     def _effect(self, candidate: int, levels: Floats, curves: list[dict[int, Floats]]) -> FittedEffect:
         """The effect of a candidate; neighbouring bins with equal levels become one."""
@@ -476,16 +546,26 @@ class LongModel:
         return self._none() if levels is None else levels
 
     def _none(self) -> Floats:
-        return np.zeros(self.levels + 1)
+        return np.zeros((self.levels + 1, *self.shape))
 
-    def _mean(self, intercepts: list[float]) -> float:
-        return math.fsum(intercepts[bag] for bag in self.design.averaged) / len(self.design.averaged)
+    def _mean(self, intercepts: list[Score]) -> Score:
+        own = np.array([intercepts[bag] for bag in self.design.averaged])
+        sums = [math.fsum(column) / len(own) for column in own.reshape(len(own), -1).T.tolist()]
+        return np.array(sums) if self.shape else sums[0]
 
-    def _based(self, intercept: float) -> float:
+    def _based(self, intercept: Score) -> Score:
         """The prior of the model: weights per constant bring their own intercept."""
         if self.block is None:
             return intercept
-        return intercept + self.block.intercept - float(self.block.crossed.mean())
+        return intercept + self.block.intercept - self.block.crossed.mean(axis=0)
+
+
+def _offset_of(block: ConstantWeights | None, shape: tuple[int, ...]) -> Floats:
+    """What weights per constant add to the score of each example, less what they add on average."""
+    if block is None:
+        return np.zeros(shape)
+    offset: Floats = block.crossed - block.crossed.mean(axis=0)
+    return offset
 
 
 def _idea(body: Body) -> Idea:

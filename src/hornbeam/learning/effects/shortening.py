@@ -21,15 +21,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.effects.steps.bin_sums import bin_sums
-from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.effects.steps.bin_sums import bin_sums, summed_by
+from hornbeam.learning.losses.loss import Loss, Score
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import ALONE, Jobs
+from hornbeam.model.scales import softmax
 
 SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
+TURNS = 10
+"""Number of Newton steps to the best factor."""
+DIGITS = 6
+"""Number of decimals of the factor."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
 COPY = 0.95
@@ -107,7 +112,7 @@ class Short:
 
     chosen: tuple[int, ...]
     curves: Floats
-    intercept: float
+    intercept: Score
     lost: float
     """how much of the long model's gain is lost on the examples that judge; NaN if none do"""
     kept: float
@@ -133,9 +138,9 @@ def shortened(long: Long, targets: Floats, loss: Loss, wanted: Wanted, jobs: Job
     for size in _sizes(wanted):
         chosen = order.first(size)
         final.extend(chosen)
-        lost = fits.lost(chosen)
-        kept = 1.0 - lost / gain if gain > 0 else math.nan
-        tried.append(Short(tuple(chosen), final.levels(), final.intercept, lost, kept))
+        before, lost = fits.lost(chosen)
+        kept = 1.0 - before / gain if gain > 0 else math.nan
+        tried.append(Short(tuple(chosen), final.levels(), final.constant(), lost, kept))
         if tried[-1].is_enough(wanted) or order.is_complete(size):
             break
     best = tried[-1] if tried[-1].is_enough(wanted) else max(tried, key=_kept_share)
@@ -150,7 +155,8 @@ def _lost_by_a_constant(long: Long, targets: Floats, loss: Loss) -> float:
     judging = long.judged.sum(axis=1)
     total = float(judging.sum())
     right = long.scores[:, long.average]
-    constant = np.full(len(targets), loss.start(targets, long.weights[:, long.average]))
+    start = loss.start(targets, long.weights[:, long.average])
+    constant = np.broadcast_to(start, right.shape)
     return float((judging * loss.excess(targets, right, constant)).sum()) / total if total else math.nan
 
 
@@ -174,16 +180,23 @@ class BagFits:
         self._rows = _Rows(long.bins)
         self._fits = [_Fit(long, self._rows, (long.average, bag), targets, loss) for bag in bags]
 
-    def extend(self, chosen: list[int]) -> list[float]:
-        """Fit the curves of more candidates to the long model, and sum up what is lost outside each bag."""
+    def extend(self, chosen: list[int]) -> list[tuple[float, float]]:
+        """Fit the curves of more candidates to the long model, and sum up what is lost outside each bag.
+
+        With classes, before all curves are stretched by one factor, and after it: few effects that are
+        stretched far seem to lose less than they do.
+        """
         lost = []
         for fit, bag in zip(self._fits, self._bags, strict=True):
             fit.extend(chosen)
             weights = self._long.judged[:, bag]
             places = np.flatnonzero(weights != 0)
-            right, scores = self._long.scores[places, self._long.average], fit.score[places]
-            excess = self._loss.excess(self._targets[places], right, scores)
-            lost.append(float((weights[places] * excess).sum()))
+            right, targets = self._long.scores[places, self._long.average], self._targets[places]
+            both = [
+                float((weights[places] * self._loss.excess(targets, right, scores[places])).sum())
+                for scores in fit.before_and_after()
+            ]
+            lost.append((both[0], both[-1]))
         return lost
 
     def curves(self, chosen: list[int]) -> list[Floats]:
@@ -216,10 +229,13 @@ class _FitsOfBags:
             for worker in self._workers:
                 worker.answer()
 
-    def lost(self, chosen: list[int]) -> float:
+    def lost(self, chosen: list[int]) -> tuple[float, float]:
         """How much of the long model's gain is lost with more candidates, on average; NaN if none judge."""
-        lost: list[float] = self._asked("extend", chosen)
-        return sum(lost) / self._total if self._total else math.nan
+        lost: list[tuple[float, float]] = self._asked("extend", chosen)
+        if not self._total:
+            return math.nan, math.nan
+        before, after = (sum(each) / self._total for each in zip(*lost, strict=True))
+        return before, after
 
     def curves(self, chosen: list[int]) -> list[Floats]:
         """The curves of candidates, fitted to the scores of each bag."""
@@ -275,10 +291,11 @@ class _Order:
         return len(self.first(size + 1)) <= size
 
     def _sums(self, values: Floats) -> Floats:
-        """The sum of values over each bin of each candidate."""
-        sums = np.empty((len(self._long.bins), self._fit.size))
-        for block, each in self._of_bins.of(values[:, None]):
-            sums[block] = each[..., 0]
+        """The sums of values over each bin of each candidate; classes, or one column, are the last axis."""
+        columns = values.reshape(len(values), -1)
+        sums = np.empty((len(self._long.bins), self._fit.size, columns.shape[1]))
+        for block, each in self._of_bins.of(columns):
+            sums[block] = each
         return sums
 
     def _add(self) -> bool:
@@ -305,11 +322,11 @@ class _Order:
     def _gains(self, left: Floats) -> Floats:
         """How much each candidate explains of what is left: by levels, or by its line if it has no levels."""
         sums = self._sums(left)
-        gains = (sums * sums / (self._weights + RIDGE)).sum(axis=1)
+        gains = (sums * sums / (self._weights + RIDGE)).sum(axis=(1, 2))
         for candidate, values in self._fit.values.items():
             along = float((left * values).sum())
             by_line = along * along / (float((self._fit.weights * values * values).sum()) + RIDGE)
-            of_missing = sums[candidate, 0] ** 2 / (self._weights[candidate, 0] + RIDGE)
+            of_missing = sums[candidate, 0, 0] ** 2 / (self._weights[candidate, 0, 0] + RIDGE)
             if self._fit.is_line[candidate]:
                 gains[candidate] = by_line + of_missing
         return np.asarray(np.round(gains, 9))
@@ -340,6 +357,33 @@ def _ranks_of(bins: Bins, sizes: Floats) -> Floats:
     return np.asarray(np.divide(ranks, lengths, out=np.zeros_like(ranks), where=lengths > 0))
 
 
+class Stretch:
+    """The factor of all curves that brings the probabilities of classes nearest to those of the long model.
+
+    Scores that are fitted by least squares are nearer to each other than the probabilities ask for.
+    """
+
+    def __init__(self, loss: Loss, weights: Floats, offset: Floats) -> None:
+        self._loss, self._weights, self._offset = loss, weights, offset
+
+    def stretched(self, scores: Floats, factor: float) -> Floats:
+        """The scores with another factor."""
+        return self._offset + factor * (scores - self._offset)
+
+    def best(self, wanted: Floats, scores: Floats) -> float:
+        """The factor of the least mean divergence from the wanted scores, by Newton's method."""
+        right, by_curves, factor = softmax(wanted), scores - self._offset, 1.0
+        for _ in range(TURNS):
+            chances = softmax(self.stretched(scores, factor))
+            mean = (chances * by_curves).sum(axis=1, keepdims=True)
+            slope = float((self._weights * (right - chances) * by_curves).sum())
+            curvature = float((self._weights * chances * (by_curves - mean) ** 2).sum())
+            if curvature <= 0.0:
+                break
+            factor = min(max(factor + slope / curvature, factor / 2.0), 2.0 * factor)
+        return round(factor, DIGITS)
+
+
 class _Fit:
     """Curves of some candidates that approximate the scores of a model by weighted least squares.
 
@@ -353,7 +397,10 @@ class _Fit:
         self.rows = rows
         self.wanted = long.scores[:, of_scores]
         _, curvature = loss.gradients(targets, self.wanted)
-        self.weights = long.weights[:, of_weights] * np.maximum(curvature, 1e-3)
+        of_examples = long.weights[:, of_weights].reshape(-1, *(1 for _ in loss.shape))
+        self.weights = of_examples * np.maximum(curvature, 1e-3)
+        self._stretch = Stretch(loss, of_examples, long.offset) if loss.shape else None
+        self.factor = 1.0
         self.own = long.curves[of_scores]
         self.directions, self.n_bins, self.values = long.directions, long.n_bins, long.values
         self.size = self.own.shape[1] - 1
@@ -363,7 +410,7 @@ class _Fit:
         self.curves: dict[int, Floats] = {}
         self.sizes: dict[int, Floats] = {}
         """the sum of weights in each bin of each candidate so far"""
-        self.intercept = 0.0
+        self.intercept: Score = np.zeros(loss.shape) if loss.shape else 0.0
         self.score = long.offset.copy()
         self._centre()
 
@@ -373,8 +420,7 @@ class _Fit:
         for candidate in new:
             row = self.rows[candidate]
             self.curves[candidate] = self.own[candidate].copy()
-            sizes: Floats = np.bincount(row, self.weights, minlength=self.size).astype(np.float64)
-            self.sizes[candidate] = sizes
+            self.sizes[candidate] = summed_by(row, self.weights, self.size)
             self.score += self.own[candidate][row]
             if candidate in self.values:
                 self.score += self.own[candidate][-1] * self.values[candidate]
@@ -384,17 +430,30 @@ class _Fit:
             for candidate in self.chosen:
                 self._fit(candidate)
             self._centre()
+        if self._stretch is not None:
+            self.factor = self._stretch.best(self.wanted, self.score)
 
     def levels(self) -> Floats:
         """A row for each candidate so far: its curve."""
-        return np.array([self.curves[each] for each in self.chosen]).reshape(-1, self.size + 1)
+        curves = np.array([self.curves[each] for each in self.chosen]).reshape(-1, *self.own.shape[1:])
+        return self.factor * curves
+
+    def before_and_after(self) -> list[Floats]:
+        """The scores of all examples; with classes, also with stretched curves."""
+        if self._stretch is None:
+            return [self.score]
+        return [self.score, self._stretch.stretched(self.score, self.factor)]
+
+    def constant(self) -> Score:
+        """The intercept."""
+        return self.factor * self.intercept
 
     def _fit(self, candidate: int) -> None:
         if candidate in self.values:
             self._fit_slope(candidate)
         row = self.rows[candidate]
         left = self.weights * (self.wanted - self.score)
-        sums = np.bincount(row, left, minlength=self.size)
+        sums = summed_by(row, left, self.size)
         curve = self.curves[candidate][:-1]
         own = self.own[candidate][:-1]
         change = (sums + RIDGE * (own - curve)) / (self.sizes[candidate] + RIDGE)
@@ -425,8 +484,8 @@ class _Fit:
         return directed
 
     def _centre(self) -> None:
-        total = float(self.weights.sum())
-        if total > 0:
-            change = float((self.weights * (self.wanted - self.score)).sum()) / total
-            self.intercept += change
+        total = self.weights.sum(axis=0)
+        if total.min() > 0:
+            change = (self.weights * (self.wanted - self.score)).sum(axis=0) / total
+            self.intercept = self.intercept + change
             self.score += change

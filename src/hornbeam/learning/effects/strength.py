@@ -42,8 +42,8 @@ def at_best_strength(
         for _ in long.boosting.run():
             pause()
         scores = long.held_out_scores()
-        known = ~np.isnan(scores)
-        losses = problem.weights * problem.loss.each(problem.targets, np.where(known, scores, 0.0))
+        known = ~np.isnan(scores.reshape(len(scores), -1)[:, 0])
+        losses = problem.weights * problem.loss.each(problem.targets, np.nan_to_num(scores))
         found.append((min(long.bags.mean_losses), losses[known]))
     (_, whole), (loss, part), (alone, _) = found
     gains = part - whole

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from hornbeam.learning.numbers import GRADIENT_BITS, Floats
 from hornbeam.model.scales import LOGISTIC, sigmoid
 
 _UNITS = 2.0**GRADIENT_BITS
+Score = Any
+"""The score of an example: a number, or a number for each class."""
 
 
 class Unit(NamedTuple):
@@ -49,6 +51,16 @@ class Loss(Protocol):
     """whether the loss of an example depends on the scores of others: examples keep their order, and none is
     merged with another one"""
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an example's score: empty if it is one number."""
+        return ()
+
+    @property
+    def pace(self) -> float:
+        """The share of a Newton step that a step takes."""
+        return 1.0
+
     def refusal(self, values: Floats) -> str:
         """Why it cannot learn these values; empty if it can."""
         return ""
@@ -57,7 +69,7 @@ class Loss(Protocol):
         """The targets of the learner for the values of examples, and its unit."""
         ...
 
-    def start(self, targets: Floats, weights: Floats) -> float:
+    def start(self, targets: Floats, weights: Floats) -> Score:
         """The constant score with the least loss."""
         ...
 

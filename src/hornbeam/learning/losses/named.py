@@ -9,7 +9,7 @@ from typing import cast
 
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.options import AUTO
-from hornbeam.model.scales import CHOICE, LOGISTIC, SQUARED
+from hornbeam.model.scales import CHOICE, LOGISTIC, SOFTMAX, SQUARED
 
 LOSSES: Mapping[str, str] = {
     LOGISTIC: "loss.Logistic",
@@ -18,6 +18,7 @@ LOSSES: Mapping[str, str] = {
     "huber": "huber.Huber",
     "poisson": "poisson.Poisson",
     CHOICE: "choice.ChoiceLoss",
+    SOFTMAX: "classes.ClassLoss",
 }
 """The module and the class of each loss."""
 

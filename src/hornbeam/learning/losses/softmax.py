@@ -46,9 +46,9 @@ class LabelDesign(NamedTuple):
 
 
 def log_softmax(scores: Floats) -> Floats:
-    """The logarithm of the probability of each label, from scores."""
-    scores = scores - scores.max(axis=1, keepdims=True)
-    logs: Floats = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    """The logarithm of the probability of each label, from scores; labels are the last axis."""
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    logs: Floats = scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))
     return logs
 
 

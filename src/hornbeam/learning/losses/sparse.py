@@ -14,8 +14,9 @@ import numpy as np
 
 from hornbeam.data.sparse import Matrix
 from hornbeam.learning.losses.logistic import curvatures, grouped_losses
-from hornbeam.learning.losses.loss import Logistic, Loss
+from hornbeam.learning.losses.loss import Logistic, Loss, Score
 from hornbeam.learning.losses.newton import Stopping, conjugate_gradients, minimise
+from hornbeam.learning.losses.softmax import log_softmax
 from hornbeam.learning.numbers import Floats
 from hornbeam.model.scales import sigmoid
 
@@ -34,8 +35,8 @@ MOST_TURNS = 500
 class RowLoss(Protocol):
     """The loss of the scores of rows; a row stands for one example or for several."""
 
-    def start(self) -> float:
-        """The intercept to begin with."""
+    def start(self) -> Score:
+        """The intercept to begin with; with classes, one for each."""
         ...
 
     def total(self, scores: Floats) -> float:
@@ -46,8 +47,20 @@ class RowLoss(Protocol):
         """For each row, minus the derivative of its loss, and its curvature."""
         ...
 
+    def turned(self, curvatures: Floats, change: Floats) -> Floats:
+        """How a small change of the scores changes minus the gradients."""
+        ...
 
-class GroupedLogistic:
+
+class SeparateRows:
+    """Rows with one score each."""
+
+    def turned(self, curvatures: Floats, change: Floats) -> Floats:
+        result: Floats = curvatures * change
+        return result
+
+
+class GroupedLogistic(SeparateRows):
     """The log-loss of rows that stand for a number of positives and a number of negatives."""
 
     def __init__(self, positives: Floats, negatives: Floats) -> None:
@@ -65,13 +78,13 @@ class GroupedLogistic:
         return self.positives - self.sizes * chances, self.sizes * curvatures(chances, LEAST_CURVATURE)
 
 
-class WeightedRows:
+class WeightedRows(SeparateRows):
     """Any smooth loss of examples, each with a weight."""
 
     def __init__(self, loss: Loss, targets: Floats, weights: Floats) -> None:
         self.loss, self.targets, self.weights = loss, targets, weights
 
-    def start(self) -> float:
+    def start(self) -> Score:
         return self.loss.start(self.targets, self.weights)
 
     def total(self, scores: Floats) -> float:
@@ -82,11 +95,36 @@ class WeightedRows:
         return self.weights * first, self.weights * np.maximum(second, LEAST_CURVATURE)
 
 
+class ClassRows:
+    """The log-loss of examples with a score for each class, each with a weight."""
+
+    def __init__(self, loss: Loss, targets: Floats, weights: Floats) -> None:
+        self.loss, self.targets, self.weights = loss, targets, weights
+
+    def start(self) -> Score:
+        return self.loss.start(self.targets, self.weights)
+
+    def total(self, scores: Floats) -> float:
+        return float((self.weights * self.loss.each(self.targets, scores)).sum())
+
+    def gradients(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Minus the derivatives, and the probabilities, which say the curvature."""
+        chances = np.exp(log_softmax(scores))
+        first = -chances
+        first[np.arange(len(first)), self.targets.astype(np.intp)] += 1.0
+        return self.weights[:, None] * first, chances
+
+    def turned(self, curvatures: Floats, change: Floats) -> Floats:
+        mean = (curvatures * change).sum(axis=1, keepdims=True)
+        result: Floats = self.weights[:, None] * curvatures * (change - mean)
+        return result
+
+
 def rows_of(loss: Loss, targets: Floats, weights: Floats) -> RowLoss:
     """The loss of weighted examples."""
     if isinstance(loss, Logistic):
         return GroupedLogistic(weights * targets, weights * (1.0 - targets))
-    return WeightedRows(loss, targets, weights)
+    return ClassRows(loss, targets, weights) if loss.shape else WeightedRows(loss, targets, weights)
 
 
 def fit_sparse_weights(features: Matrix, rows: RowLoss, l2: float, start: Floats | None = None) -> Floats:
@@ -96,8 +134,9 @@ def fit_sparse_weights(features: Matrix, rows: RowLoss, l2: float, start: Floats
     """
     objective = _SparseLoss(features, rows, l2)
     if start is None:
-        start = np.zeros(features.shape[1] + 1)
-        start[-1] = rows.start()
+        first = rows.start()
+        start = np.zeros((features.shape[1] + 1, *np.shape(first)))
+        start[-1] = first
     return minimise(objective, start, STOPPING)
 
 
@@ -108,7 +147,9 @@ class _SparseLoss:
         self.features, self.rows = features, rows
         self.penalty = np.full(features.shape[1] + 1, l2)
         self.penalty[-1] = INTERCEPT_PENALTY
-        self.first_length = _length(self._transposed(rows.gradients(np.zeros(features.shape[0]))[0]))
+        zero = np.zeros((features.shape[0], *np.shape(rows.start())))
+        self.penalty = self.penalty.reshape(-1, *(1 for _ in zero.shape[1:]))
+        self.first_length = _length(self._transposed(rows.gradients(zero)[0]))
 
     def scores(self, weights: Floats) -> Floats:
         scores: Floats = self.features @ weights[:-1] + weights[-1]
@@ -125,17 +166,19 @@ class _SparseLoss:
             return None
 
         def hessian_times(vector: Floats) -> Floats:
-            return self._transposed(curvature * self.scores(vector)) + self.penalty * vector
+            turned = self.rows.turned(curvature, self.scores(vector))
+            return self._transposed(turned) + self.penalty * vector
 
         return conjugate_gradients(hessian_times, gradient, min(RESIDUE, share), MOST_TURNS)
 
     def _transposed(self, values: Floats) -> Floats:
         """The product of the transposed features, and of the intercept's column, with values per row."""
-        product = np.empty(self.features.shape[1] + 1)
+        product = np.empty((self.features.shape[1] + 1, *values.shape[1:]))
         product[:-1] = self.features.transposed_times(values)
-        product[-1] = values.sum()
+        product[-1] = values.sum(axis=0)
         return product
 
 
 def _length(vector: Floats) -> float:
-    return math.sqrt(vector.dot(vector))
+    flat = vector.ravel()
+    return math.sqrt(flat.dot(flat))

@@ -186,7 +186,7 @@ LOSS = Option(
     "squared for all but outliers, or poisson, which is for counts; choice for which of several alternatives "
     "is right. auto is logistic for labels and squared for numbers; logistic learns numbers as classes.",
     WEIGHTS,
-    OneOf((AUTO, *SCALES)),
+    OneOf((AUTO, *(name for name, scale in SCALES.items() if not scale.of_class))),
 )
 POPULATIONS = Option(
     "Data that give the total number of groundings of each clause in a prediction: the data to predict on "

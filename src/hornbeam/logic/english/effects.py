@@ -25,9 +25,9 @@ from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.features import KINDS, SHARE
 from hornbeam.logic.schema import Schema
 
-LIKELY = ("likelier", "less likely", "likeliest", "least likely", "the log-odds")
-NUMERIC = ("larger", "smaller", "largest", "smallest", "the score")
-"""The words for more, less, most and least of what is predicted, and for what curves add to."""
+LIKELY = ("likelier", "less likely", "likeliest", "least likely")
+NUMERIC = ("larger", "smaller", "largest", "smallest")
+"""The words for more, less, most and least of what is predicted."""
 
 
 def effect_sentence(
@@ -59,7 +59,8 @@ def effect_sentence(
         return _without_seams([*head, " hardly depends on ", *phrase, _WEAK])
     curve, whole = effect.curve, KINDS[effect.feature.kind].whole
     shape = shape_of([level for both in curve.ends for level in both] if curve.slope else curve.levels)
-    more, less, most, least, unit = NUMERIC if wording.numeric else LIKELY
+    more, less, most, least = NUMERIC if wording.numeric else LIKELY
+    unit = "the score" if wording.numeric else wording.unit
     how = more if shape == RISES else less
     if phrase[0] == WHETHER and shape in (RISES, FALLS):
         text = [*head, f" is {how} if ", *phrase[1:]]

@@ -24,6 +24,7 @@ from hornbeam.logic.english.nouns import (
 from hornbeam.logic.schema import Schema
 
 EXAMPLE = "example"
+LOG_ODDS = "the log-odds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Wording:
     """columns of tables, by predicate, that link a row to one other row at most"""
     numeric: bool = False
     """whether the target is a number, which is larger or smaller, not likelier"""
+    unit: str = LOG_ODDS
+    """what curves add to, if the target is no number"""
 
     @property
     def owner(self) -> str:
@@ -98,6 +101,7 @@ def wording_of(
     of_class: str = "",
     names: Mapping[str, Mapping[str, str]] | None = None,
     numeric: bool = False,
+    unit: str = LOG_ODDS,
 ) -> Wording:
     """The words for a target; ``settings`` are those of a model, which describe its tables.
 
@@ -131,6 +135,7 @@ def wording_of(
         names=names or {},
         single=_single(schema, described),
         numeric=numeric,
+        unit=unit,
     )
 
 
@@ -227,6 +232,23 @@ def _question(
     if is_verb(subject):
         return subject, f"Which {several} {flag_phrase(subject, several=True)}?"
     return subject, f"For which {several} is {subject} true?"
+
+
+def class_question(target: str, schema: Schema, settings: Mapping[str, object]) -> str:
+    """The question that a model of all classes answers.
+
+    >>> schema = Schema({"users_club": ("users",), "age": ("users", "age_value")})
+    >>> class_question("users_club", schema, {"target": "users.club", "tables": {"users": {}}})
+    'Which club do users have?'
+    """
+    tables = settings.get("tables")
+    described = tables if isinstance(tables, Mapping) else {}
+    parts = _parts(str(settings.get("target", "")), described)
+    nouns = _nouns(schema, target, described)
+    things = [nouns.get(name) or noun_of(name) for name in schema.types_of(target)]
+    several = [plural_of(each) for each in dict.fromkeys(things)]
+    what = plain_name(parts.column or target)
+    return f"Which {what} do {'pairs of ' if len(things) > 1 else ''}{joined_words(several)} have?"
 
 
 def joined_words(words: list[str]) -> str:

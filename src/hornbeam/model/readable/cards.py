@@ -119,7 +119,10 @@ def effect_cards(
 def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRow, ...]:
     """The rows of a curve; neighbours whose levels hardly differ are one row with their mean level."""
     curve = fitted.effect.curve
-    base = None if readers.average is None else readers.average - mean_level(fitted)
+    base = readers.average
+    # A level of a class is already the difference from an average example.
+    if base is not None and not readers.scale.of_class:
+        base -= mean_level(fitted)
     groups = [[place] for place in range(len(curve.levels))] if curve.slope else _alike(curve.levels)
     levels = [_mean([curve.levels[place] for place in group], fitted, group) for group in groups]
     cuts = tuple(curve.cuts[group[0] - 1] for group in groups[1:])

@@ -58,7 +58,8 @@ def _effects(row: OneClass, display_names: Mapping[str, Mapping[str, str]]) -> M
     number = model.size_text
     if isinstance(model, Model) and model.effects:
         shown = model.shown_for(row.name)
-        words = wording_of(shown.target, shown.schema, shown.settings, row.name, display_names)
+        about = shown.target, shown.schema, shown.settings, row.name, display_names
+        words = wording_of(*about, unit=shown.scale.unit)
         cards = effect_cards(model.effects, replace(shown.readers, wording=words), FIRST_EFFECTS)
         most = max(card.fitted.importance for card in cards) or 1.0
         items = [

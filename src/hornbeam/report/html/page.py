@@ -78,9 +78,9 @@ def report(
         about.of_class,
         engine.database.display_names,
         scale_of(model).numeric,
+        scale_of(model).unit,
     )
-    held_out = about.held_out[0] if about.held_out else None
-    measurements = measure(additive(model), engine, examples, shown, wording, held_out)
+    measurements = measure(additive(model), engine, examples, shown, wording, about.held_out)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
     return Report(_page(measurements, engine, about, names))

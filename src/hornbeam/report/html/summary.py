@@ -40,8 +40,8 @@ class About:
     """the class that is positive, if the target has several classes"""
     confusion: tuple[tuple[str, ...], tuple[tuple[int, ...], ...]] | None = None
     """for several classes: their names, and how many examples of each (rows) have each as most probable"""
-    held_out: tuple[Floats | None, ...] = ()
-    """for each model, one or one for each class, what ``Fit.held_out`` says, if the examples were fitted"""
+    held_out: Floats | None = None
+    """what ``Fit.held_out`` says, if the examples were fitted; with classes, a column for each model"""
     classes: tuple[OneClass, ...] = ()
     """for more than two classes: each with its model and scores"""
 

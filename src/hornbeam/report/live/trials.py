@@ -16,7 +16,7 @@ from hornbeam.model.effects import levels_of, values_of
 from hornbeam.model.evaluate import evaluate, evaluate_classes, evaluate_numbers
 from hornbeam.model.files import LearnedModel, predictions_of, scale_of
 from hornbeam.model.predict import scores_of
-from hornbeam.model.scales import Floats
+from hornbeam.model.scales import Floats, softmax
 
 
 class TrialLoss(NamedTuple):
@@ -38,6 +38,8 @@ class Trials:
         self._engine = engine
         self._values: dict[str, Floats] = {}
         self._clauses: dict[object, Floats] = {}
+        if isinstance(model, ClassModel) and model.is_together:
+            model = replace(model.together()[0], clauses=())
         if isinstance(model, Model) and len(self.examples):
             keys = self.examples.keys
             effects = [fitted.effect for fitted in model.effects]
@@ -65,11 +67,16 @@ class Trials:
 
     def predictions(self, edited: LearnedModel) -> Floats:
         """What the model after some edits predicts for the examples, as from its file."""
+        if isinstance(edited, ClassModel) and edited.is_together and not edited.together()[0].clauses:
+            return softmax(np.column_stack([self._scores(member) for member in edited.together()]))
         if not isinstance(edited, Model):
             return predictions_of(edited, self._engine, self.examples.keys)
+        return edited.scale.link(self._scores(edited))
+
+    def _scores(self, edited: Model) -> Floats:
         scores = np.full(len(self.examples), edited.prior, dtype=np.float64)
         for weighted in edited.clauses:
             scores += self._clauses[weighted]
         for fitted in edited.effects:
             scores += levels_of(fitted.effect.curve, self._values[effect_name(fitted.effect)])
-        return edited.scale.link(scores)
+        return scores

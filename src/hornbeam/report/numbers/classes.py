@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,9 +11,10 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Examples
 from hornbeam.data.ranking import ranking
 from hornbeam.engines.contract import Engine
-from hornbeam.model.class_model import LEARNER, ClassModel
+from hornbeam.model.class_model import APART, ClassModel
 from hornbeam.model.evaluate import evaluate_classes
 from hornbeam.model.files import LearnedModel
+from hornbeam.model.scales import softmax
 
 MOST_CLASSES = 30
 """Maximum number of classes in a confusion matrix."""
@@ -49,7 +49,7 @@ class ClassView(NamedTuple):
     confusion: Confusion | None
     classes: tuple[OneClass, ...] = ()
     """all classes, the most frequent first, if there are more than two"""
-    held_out: tuple[Floats | None, ...] = ()
+    held_out: Floats | None = None
     """the held-out scores of the model, if they are known"""
 
 
@@ -58,12 +58,12 @@ def class_view(
     engine: Engine,
     examples: Examples,
     name: str | None = None,
-    held_out: Sequence[Floats | None] = (),
+    held_out: Floats | None = None,
 ) -> ClassView:
     """The model of a class, with its examples as positives. The default is the most frequent class.
 
-    ``held_out`` has for each model its held-out scores of these examples, if they are known; then these
-    judge the classes.
+    ``held_out`` has a column for each model with its held-out scores of these examples, if they are known;
+    then these judge the classes.
     """
     labels = examples.labels
     if name is None:
@@ -73,15 +73,7 @@ def class_view(
     chosen = model.member(name)
     place = examples.classes.index(name) if name in examples.classes else len(examples.classes)
     binary = np.where(labels == UNLABELLED, UNLABELLED, labels == place).astype(np.int8)
-    notes = [
-        f"The target has {len(model.classes)} classes. This page shows the model of class {name} alone: "
-        f"positives are the examples of class {name}, negatives all others."
-    ]
-    if model.learner == LEARNER:
-        notes[0] += " Probabilities come from this model, before the models of all classes are put together."
-    if len(model.models) > 1:
-        notes[0] = notes[0].replace("This page shows", "Below the section of all classes, this page shows")
-        notes.append("To see another class there, run hornbeam report with --class NAME.")
+    notes = _notes(model, name)
     known = examples.labelled()
     fits = len(known) > 0 and set(examples.classes) <= set(model.classes)
     if not fits:
@@ -89,13 +81,13 @@ def class_view(
     indexes = [model.classes.index(each) for each in examples.classes] if fits else []
     places = np.array(indexes, dtype=np.int64)
     own = places[known.labels]
-    scores = _held_out(model, held_out, examples) if fits else None
-    if scores is None:
+    chances = _held_out(model, held_out, examples) if fits else None
+    if chances is None:
         probabilities = model.probabilities(engine, known.keys)
     else:
-        scores = scores[examples.labels != UNLABELLED]
-        judged = ~np.isnan(scores).any(axis=1)
-        own, probabilities = own[judged], model.weights.probabilities(scores[judged])
+        chances = chances[examples.labels != UNLABELLED]
+        judged = ~np.isnan(chances).any(axis=1)
+        own, probabilities = own[judged], chances[judged]
     if len(set(own.tolist())) > 1:
         notes.append(_scores(own, probabilities, model.classes))
     return ClassView(
@@ -105,21 +97,41 @@ def class_view(
         name,
         _confusion(own, probabilities, model.classes),
         _all_classes(model, own, probabilities),
-        tuple(
-            each for (own_name, _), each in zip(model.members(), held_out, strict=False) if own_name == name
-        ),
+        _of_class(model, held_out, [own_name for own_name, _ in model.members()].index(name)),
     )
 
 
-def _held_out(model: ClassModel, held_out: Sequence[Floats | None], examples: Examples) -> Floats | None:
-    """The held-out log-odds of each class: a row per example; None if they are not known."""
-    columns = [each for each in held_out if each is not None and len(each) == len(examples)]
-    if len(columns) < len(model.classes):
-        # Of two classes there is one model; its page judges it.
+def _notes(model: ClassModel, name: str) -> list[str]:
+    alone = "" if model.is_together else " the model of"
+    notes = [
+        f"The target has {len(model.classes)} classes. This page shows{alone} class {name} alone: "
+        f"positives are the examples of class {name}, negatives all others."
+    ]
+    if model.learner == APART:
+        notes[0] += " Probabilities are those of its own model, before all are divided by their sum."
+    if len(model.models) > 1:
+        notes[0] = notes[0].replace("This page shows", "Below the section of all classes, this page shows")
+        notes.append("To see another class there, run hornbeam report with --class NAME.")
+    return notes
+
+
+def _held_out(model: ClassModel, held_out: Floats | None, examples: Examples) -> Floats | None:
+    """The held-out probabilities of each class: a row per example; None if they are not known.
+
+    Of two classes there is one model; its page judges it.
+    """
+    if held_out is None or not model.is_together or len(held_out) != len(examples):
         return None
-    scores = np.column_stack(columns)
-    known = ~np.isnan(scores).any(axis=1) & (examples.labels != UNLABELLED)
-    return scores if len(np.unique(examples.labels[known])) > 1 else None
+    known = ~np.isnan(held_out).any(axis=1) & (examples.labels != UNLABELLED)
+    return softmax(held_out) if len(np.unique(examples.labels[known])) > 1 else None
+
+
+def _of_class(model: ClassModel, held_out: Floats | None, place: int) -> Floats | None:
+    """The held-out scores of one model; together, the logarithms of the probabilities of its class."""
+    if held_out is None:
+        return None
+    own: Floats = np.log(softmax(held_out)) if model.is_together else held_out
+    return own[:, place]
 
 
 def _confusion(own: Places, probabilities: Floats, classes: tuple[str, ...]) -> Confusion | None:

@@ -175,7 +175,10 @@ def measure(
         )
     scale = scale_of(model)
     choices = choices_of(model, engine, examples.keys, examples.choices) if scale.of_choice else None
-    probabilities = scale.link(log_odds) if choices is None else shares(log_odds, choices)
+    if scale.of_class:  # of several classes, whose probabilities are shares among all
+        probabilities = model.probabilities(engine, examples.keys)
+    else:
+        probabilities = scale.link(log_odds) if choices is None else shares(log_odds, choices)
     rows, selection = choose_examples(labels, probabilities, shown)
     # Computed again for the examples shown: the contributions for all examples might not fit in memory.
     keys = examples.keys[rows]

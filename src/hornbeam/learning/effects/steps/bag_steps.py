@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.rows import mixed
-from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
+from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums, summed_by
 from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.steps.looking import Looked, looked_at
 from hornbeam.learning.effects.steps.pairs import (
@@ -22,7 +22,7 @@ from hornbeam.learning.effects.steps.pairs import (
     row_of,
     useful,
 )
-from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.loss import Loss, Score
 from hornbeam.learning.numbers import Floats
 
 ACTIVE = 200
@@ -59,7 +59,7 @@ class Addition(NamedTuple):
 
     candidate: int
     change: Floats
-    intercept: float
+    intercept: Score
 
 
 class Taken(NamedTuple):
@@ -118,7 +118,9 @@ class BagSteps:
         self.intercepts = [
             self.loss.start(self.targets, row) if given is None else given for row in self.weights
         ]
-        before = np.zeros(len(self.targets)) if offset is None else offset
+        self.shape, self.width = self.loss.shape, int(np.prod(self.loss.shape, dtype=int))
+        """the shape of a score, and how many numbers it has"""
+        before = np.zeros((len(self.targets), *self.shape)) if offset is None else offset
         self.score = [start + before for start in self.intercepts]
         self.tops = data.bins.max(axis=1, initial=0).astype(np.int64) + 1
         self.size = int(self.tops.max(initial=1))
@@ -148,7 +150,7 @@ class BagSteps:
             for bag in range(len(self.score)):
                 self._centre(bag)
 
-    def start(self) -> tuple[list[float], list[float]]:
+    def start(self) -> tuple[list[Score], list[float]]:
         """The intercept of each bag and the loss of its held-out examples."""
         return list(self.intercepts), self._losses()
 
@@ -216,9 +218,9 @@ class BagSteps:
         if rules is None or self.taken not in PAIR_STEPS:
             return
         looked = self.looked_of_active
-        bins, gradients = looked.of_bins(self.data.bins), self._gradients(looked) / UNIT
+        bins, gradients = looked.of_bins(self.data.bins), self._gradients(looked)
         for bag, candidates in enumerate(self.useful):
-            own = gradients[:, [bag, len(self.score) + bag]]
+            own = self._of_bag(gradients, bag)
             noise = noise_of(own, looked.weights[bag])
             found = best_pairs(bins, candidates, own, rules, self.steps.l2, noise)
             recent = [each for each in self.recent[bag] if each >= number]
@@ -258,12 +260,13 @@ class BagSteps:
 
     def _in_units(self, targets: Floats, score: Floats, weights: Floats) -> tuple[Floats, Floats]:
         first, second = self.loss.gradients(targets, score)
+        weights = weights.reshape(-1, *(1 for _ in self.shape))
         return _weighted(first, weights), _weighted(second, weights)
 
     def _gradients(self, looked: Looked) -> Floats:
-        """A column of gradients for each bag, then a column of curvatures for each bag."""
-        number = len(self.score)
-        columns = np.empty((looked.number, 2 * number))
+        """The gradients of each bag, then the curvatures of each bag; a column for each number of a score."""
+        number, width = len(self.score), self.width
+        columns = np.empty((2, looked.number, number, width))
         for bag in range(number):
             weights = looked.weights[bag]
             if self.loss.together:
@@ -271,13 +274,14 @@ class BagSteps:
                 first, second = (_weighted(looked.of(each), weights) for each in both)
             else:
                 first, second = self._in_units(looked.of(self.targets), looked.of(self.score[bag]), weights)
-            columns[:, bag], columns[:, number + bag] = first, second
-        return columns
+            columns[:, :, bag] = np.stack([first, second]).reshape(2, -1, width)
+        first, second = columns.reshape(2, looked.number, -1)
+        return np.hstack([first, second])
 
     def _gains(self, sums: BinSums, which: Places, gradients: Floats) -> Floats:
         """The largest gain of each candidate in each bag."""
         number = gradients.shape[1] // 2
-        best = np.empty((len(which), number))
+        best = np.empty((len(which), number // self.width))
         for block, both in sums.of(gradients):
             both /= UNIT
             first, second = both[..., :number], both[..., number:]
@@ -285,8 +289,16 @@ class BagSteps:
             cuts, _ = cut_gains(first, second, self.steps.l2, directions)
             scores = self.data.scores[which[block]][:, : sums.size]
             lines, _ = line_gains(first, second, scores, self.steps.line_l2, directions)
+            cuts, lines = self._added_up(cuts), self._added_up(lines)
             best[block] = np.maximum(cuts.max(axis=1), lines)
         return best
+
+    def _added_up(self, gains: Floats) -> Floats:
+        """The gains of each bag, from those of each number of its scores, which are the last axis."""
+        if self.width == 1:
+            return gains
+        total: Floats = gains.reshape(*gains.shape[:-1], -1, self.width).sum(axis=-1)
+        return total
 
     def _ranked(self, gradients: Floats) -> list[Places]:
         """For each bag, its active candidates with the largest gains, best first."""
@@ -321,7 +333,8 @@ class BagSteps:
         """The largest gain of each active pair of a bag, as far as it counts."""
         number = len(self.data.bins)
         rows = np.array([self.pair_rows[pair] for pair in self.pairs[bag]])
-        first, second = bin_totals(rows, gradients[:, [bag, len(self.score) + bag]] / UNIT)[..., None]
+        totals = bin_totals(rows, self._of_bag(gradients, bag))
+        first, second = (np.moveaxis(each, 0, -1) for each in np.split(totals, 2))
         narrowed = np.array([each % number for each in self.pairs[bag]])
         scores, directions = (
             self.data.scores[narrowed][:, : first.shape[1]],
@@ -329,8 +342,14 @@ class BagSteps:
         )
         lines, _ = line_gains(first, second, scores, self.steps.line_l2, directions)
         cuts, _ = cut_gains(first, second, self.steps.l2, directions)
-        best: Floats = np.maximum(cuts.max(axis=(1, 2)), lines[:, 0])
+        best: Floats = np.maximum(cuts.sum(axis=2).max(axis=1), lines.sum(axis=1))
         return WORTH_OF_PAIR * best
+
+    def _of_bag(self, gradients: Floats, bag: int) -> Floats:
+        """The gradients of one bag, then its curvatures; a column for each number of a score."""
+        own = gradients.reshape(len(gradients), 2, len(self.score), self.width)[:, :, bag]
+        result: Floats = own.reshape(len(gradients), -1) / UNIT
+        return result
 
     def _step(self, bag: int, candidate: int) -> Addition:
         """Add to the curve of a candidate in one bag, with the gradients as they are now."""
@@ -338,23 +357,26 @@ class BagSteps:
         bins = row_of(candidate, self.data.bins, self.data.pairs)
         narrowed = candidate % len(self.data.bins)
         size = int(self.tops[narrowed])
-        g, h = np.zeros((2, 1, size, 1))
+        sums = np.zeros((2, size, self.width))
         for piece in self.pieces:
-            first, second = self._whole(bag, piece)
-            g[0, :, 0] += np.bincount(bins[piece], first, minlength=size)
-            h[0, :, 0] += np.bincount(bins[piece], second, minlength=size)
-        g, h = g / UNIT, h / UNIT
+            for own, each in zip(sums, self._whole(bag, piece), strict=True):
+                own += summed_by(bins[piece], each, size).reshape(size, -1)
+        g, h = sums[:, None] / UNIT
         directions = self.data.directions_of(np.array([narrowed]))
         cuts, levels = cut_gains(g, h, self.steps.l2, directions)
         score = self.data.scores[narrowed : narrowed + 1, :size]
         line, slope = line_gains(g, h, score, self.steps.line_l2, directions)
-        if line[0, 0] >= cuts.max():
-            change = slope[0, 0] * score[0]
+        of_cuts = cuts[0].sum(axis=1)
+        if line[0].sum() >= of_cuts.max():
+            change = slope[0] * score[0][:, None]
         else:
-            at = int(cuts[0, :, 0].argmax())
-            change = np.where(np.arange(size) <= at, levels[0][0, at, 0], levels[1][0, at, 0])
-            change[0] = levels[2][0, 0, 0]
-        change = self.steps.rate * change
+            at = int(of_cuts.argmax())
+            change = np.where(np.arange(size)[:, None] <= at, levels[0][0, at], levels[1][0, at])
+            change[0] = levels[2][0, 0]
+        if self.shape:
+            # A number that is added to all classes changes nothing.
+            change -= change.mean(axis=1, keepdims=True)
+        change = self.steps.rate * self.loss.pace * change.reshape(size, *self.shape)
         for piece in self.pieces:
             self.score[bag][piece] += change[bins[piece]]
         self._centre(bag)
@@ -363,11 +385,14 @@ class BagSteps:
     def _centre(self, bag: int) -> None:
         """Move the intercept by one Newton step."""
         # Not a product of BLAS, whose threads cost more than they do.
-        sums = np.array([[each.sum() for each in self._whole(bag, piece)] for piece in self.pieces])
-        g, h = (float(each) / UNIT for each in sums.sum(axis=0))
-        if h > 0:
-            self.score[bag] += g / h
-            self.intercepts[bag] += g / h
+        sums = np.array([[each.sum(axis=0) for each in self._whole(bag, piece)] for piece in self.pieces])
+        g, h = sums.sum(axis=0) / UNIT
+        move = self.loss.pace * np.where(h > 0, g / np.where(h > 0, h, 1.0), 0.0)
+        if self.shape:
+            move -= move.mean()
+        self.score[bag] += move
+        # Not in place: what was added before keeps the intercept of its time.
+        self.intercepts[bag] = self.intercepts[bag] + (move if self.shape else float(move))
 
     def _losses(self) -> list[float]:
         """For each bag, the loss of the examples that are held out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -87,3 +88,15 @@ def bin_sums(bins: npt.NDArray[np.uint8], size: int) -> BinSums:
         others = np.flatnonzero(row != left_out)
         examples[place : place + len(others)] = others[np.argsort(row[others], kind="stable")]
     return BinSums(size, usual, starts, examples)
+
+
+def summed_by(which: npt.NDArray[Any], values: Floats, size: int) -> Floats:
+    """The sums of values over the examples with each number from 0 to ``size``, for each column of values.
+
+    >>> summed_by(np.array([0, 2, 2]), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 3).tolist()
+    [[1.0, 2.0], [0.0, 0.0], [8.0, 10.0]]
+    """
+    if values.ndim == 1:
+        sums: Floats = np.bincount(which, values, minlength=size).astype(np.float64)
+        return sums
+    return np.stack([np.bincount(which, column, minlength=size) for column in values.T], axis=-1)

@@ -112,8 +112,9 @@ def useful(gains: Floats, rules: PairRules) -> tuple[Places, Places]:
 def noise_of(gradients: Floats, weights: Floats) -> float:
     """The mean square of the gradients of a bag in units of the curvature: 1 if a loss fits the targets."""
     inside = weights > 0
-    curvature = float(gradients[:, 1].sum())
-    squares = gradients[inside, 0] ** 2 / weights[inside]
+    first, second = np.split(gradients, 2, axis=1)
+    curvature = float(second.sum())
+    squares = first[inside] ** 2 / weights[inside, None]
     return float(squares.sum()) / curvature if curvature > 0 else 0.0
 
 
@@ -137,11 +138,13 @@ def best_pairs(
 ) -> list[Pair]:
     """The pairs of candidates that depend on each other most, if that is hardly by chance, best first.
 
-    ``bins`` are those of all candidates. ``gradients`` has a column of gradients and one of curvatures, both
+    ``bins`` are those of all candidates. ``gradients`` has columns of gradients, then of curvatures, both
     times the weights of the examples; ``noise`` is the mean square of gradients in units of the curvature.
     """
     found, tried = _found(bins, candidates, gradients, rules, l2)
-    least = PRICE * float(np.log(max(1, tried))) * noise
+    # Each free score of several classes gains once the noise by chance.
+    free = max(1, gradients.shape[1] // 2 - 1)
+    least = (free - 1 + PRICE * float(np.log(max(1, tried)))) * noise
     ranked = sorted((each for each in found if each.gain > least), key=lambda each: (-each.gain, each[1:]))
     best: dict[frozenset[int], Pair] = {}
     for each in ranked:
@@ -200,8 +203,8 @@ def _with_side(found: Crossing, bins: Bins, gradients: Floats, rules: PairRules,
 
 def _gain(row: Bins, gradients: Floats, l2: float) -> float:
     """The gain of the best cut of a candidate."""
-    first, second = bin_totals(row[None], gradients)[..., None]
-    return float(cut_gains(first, second, l2)[0].max())
+    first, second = (np.moveaxis(each, 0, -1) for each in np.split(bin_totals(row[None], gradients), 2))
+    return float(cut_gains(first, second, l2)[0].sum(axis=2).max())
 
 
 def bin_totals(bins: Bins, gradients: Floats) -> Floats:
@@ -228,20 +231,21 @@ def cell_gains(
     other_below, both_below = upto[:, :, -1:, :-1], upto[:, :, cuts - 1, :-1]
     one_below = below - both_below
     parts = (both_below, one_below, other_below - both_below, total - other_below - one_below)
-    g, h = [part[0] for part in parts], [1 / (part[1] + l2) for part in parts]
+    width = len(table) // 2
+    g, h = [part[:width] for part in parts], [1 / (part[width:] + l2) for part in parts]
     contrast = g[0] * h[0] - g[1] * h[1] - g[2] * h[2] + g[3] * h[3]
-    return cuts, contrast * contrast / (h[0] + h[1] + h[2] + h[3])
+    return cuts, (contrast * contrast / (h[0] + h[1] + h[2] + h[3])).sum(axis=0)
 
 
 def _table(row: Bins, n_rows: int, others: Bins, gradients: Floats, totals: Floats) -> Floats:
-    """Sums of both columns of gradients over the examples in each bin of a candidate and of each other one.
+    """Sums of the columns of gradients over the examples in each bin of a candidate and of each other one.
 
     The most frequent bin of the candidate has what the other bins leave of the totals.
     """
     number, size = totals.shape[1:]
     usual = int(np.bincount(row).argmax())
     rare = np.flatnonzero(row != usual)
-    table = np.empty((2, number, n_rows, size))
+    table = np.empty((len(totals), number, n_rows, size))
     step = max(1, CELLS // max(1, len(rare)))
     base, values = row[rare].astype(np.intp) * size, gradients[rare].T
     for first in range(0, number, step):

@@ -181,7 +181,11 @@ def _labels(card: EffectCard, bins: Sequence[_Bin], floor: float) -> list[Child]
         cuts = [_cut_text(cut, card.in_percent) for cut in effect.curve.cuts]
         every = max(1, math.ceil((max(map(len, cuts), default=0) + 1) / room))
         texts = [(each.right, cut) for each, cut in zip(known, cuts, strict=False)][::every]
-    texts += [((each.left + each.right) / 2, "missing") for each in bins if each.values == "missing"]
+    # A narrow last step must not push its word over the edge.
+    edge = WIDTH - len("missing") * 3.6
+    texts += [
+        (min((each.left + each.right) / 2, edge), "missing") for each in bins if each.values == "missing"
+    ]
     return [label(x, floor + 16, text) for x, text in texts]
 
 

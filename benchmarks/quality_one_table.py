@@ -304,11 +304,14 @@ def _scores(
 
 def report(results: Mapping[str, Any]) -> str:
     """The table: for each set a row for each way to predict."""
-    lines, level, compared = [], 0, 0
+    lines: list[list[str]] = []
+    level, compared = dict.fromkeys(OURS, 0), 0
     for name in SETS:
         scores = results["scores"].get(name, {})
-        near = [each["behind"][0] <= each["behind"][1] for each in scores.values() if "behind" in each]
-        level, compared = level + any(near), compared + bool(near)
+        beside = {row: each["behind"] for row, each in scores.items() if "behind" in each}
+        compared += bool(beside)
+        for row, (gap, error) in beside.items():
+            level[row] += gap <= error
         for row, each in scores.items():
             behind = "{:+.4g} ± {:.2g}".format(*each["behind"]) if "behind" in each else ""
             effects = f"{each['effects']:.0f}" if "effects" in each else ""
@@ -325,7 +328,8 @@ def report(results: Mapping[str, Any]) -> str:
                 ]
             )
     header = ["set", "row", "loss", "score", "loss - best rival's", "effects", "CPU-s"]
-    said = f"Within one standard error of the best rival, or ahead, on {level} of {compared} sets."
+    said = f"Within one standard error of the best rival, or ahead, of {compared} sets: the default on "
+    said += f"{level['default']}, with all effects on {level['long']}. EBM is shown where it was measured."
     return f"{measure.machine_line(results['machine'])}\n\n{said}\n\n{table(header, lines)}"
 
 

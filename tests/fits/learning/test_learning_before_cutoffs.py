@@ -34,8 +34,9 @@ def tables(dated: bool) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
             "cutoff": pd.Timestamp("2024-01-01") + cutoffs * DAY if dated else cutoffs,
         }
     ).drop_duplicates()
+    in_time = events.sort_values("at")
     before = [
-        events[(events["user_id"] == user) & (events["at"] < cutoff)].tail(3)["paid"].mean() > 0
+        in_time[(in_time["user_id"] == user) & (in_time["at"] < cutoff)].tail(3)["paid"].mean() > 0
         for user, cutoff in examples.itertuples(index=False)
     ]
     return {"users": pd.DataFrame({"user_id": users}), "events": events}, examples.assign(label=before)

@@ -54,7 +54,7 @@ def _promises(_: dict[str, Any]) -> str:
             "a model, its predictions and its SQL say what the definitions say",
             "an oracle of plain Python on random tables",
             f"{sum(each['worlds'] for each in blocks):,} worlds, {compared.total():,} numbers, "
-            f"{sum(each['worlds_with_faults'] for each in blocks):,} worlds with a fault",
+            f"{sum(each['worlds_with_faults'] for each in blocks):,} of the worlds with a fault, mended",
         ),
         (
             "what comes after a cut-off changes nothing",
@@ -137,7 +137,7 @@ def _campaign(found: dict[str, Any]) -> str:
     commits = dict.fromkeys(each["commit"] for each in blocks)
     return (
         f"{sum(each['worlds'] for each in blocks):,} worlds on {len(commits)} states of the code, {total:,} "
-        f"comparisons, {faults:,} worlds with a fault when they were first tried. Kinds of features: "
+        f"comparisons, {faults:,} of the worlds with a fault when they were first tried. Kinds of features: "
         f"{_numbers_of(compared, 'kind ')}. Losses: {_numbers_of(compared, 'loss ')}. Worlds by system: "
         f"{_numbers_of(compared, 'worlds in ')}.\n\n" + "\n".join(lines)
     )

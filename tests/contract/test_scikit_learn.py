@@ -444,6 +444,9 @@ def test_an_example_of_weight_zero_is_not_there():
 def test_weights_that_cannot_be_used_are_refused():
     with pytest.raises(DataError, match="finite numbers of at least 0"):
         regressor().fit(X, NUMBERS, sample_weight=-np.ones(len(X)))
+    for extreme in (1e300, 1e-300, np.inf, np.nan):
+        with pytest.raises(DataError, match="sample_weight must"):
+            regressor().fit(X, NUMBERS, sample_weight=np.full(len(X), extreme))
     with pytest.raises(DataError, match=r"has the shape \(3,\), but X has 300 rows"):
         regressor().fit(X, NUMBERS, sample_weight=np.ones(3))
     with pytest.raises(OptionError, match='learner "rdn-boost" does not use it'):

@@ -250,8 +250,8 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
         classes = hb.RLRClassifier(database=jobs, **FEW).fit(*jobs.examples())
     assert set(classes.model_.to_frame()["class"]) <= {"nurse", "it's", "Élève"}
     assert len(repr(classes.model_)) < 120
-    assert "class nurse" in classes.model_._repr_html_()
-    assert classes.model_.words().startswith("Which users have job it's?")
+    assert "nurse" in classes.model_._repr_html_()
+    assert classes.model_.words().startswith("Which job do users have?")
     for name, sentence in zip(
         *(classes.model_.to_frame()[each] for each in ("class", "sentence")), strict=True
     ):

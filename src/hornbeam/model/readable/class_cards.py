@@ -163,6 +163,8 @@ def together_html(readers: ClassReaders) -> Markup:
     more = len(readers.effects) - len(cards)
     note = f"and {plural(more, 'more effect')}" if more else ""
     title = f"{question_of(readers)} {readers.size_text}"
+    if readers.averages:
+        title += f"; an average {readers.wording.example or 'pair'}: {averages_text(readers)}"
     return notebook_table(title, ("importance", "effect"), rows, 1, note)
 
 

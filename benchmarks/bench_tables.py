@@ -26,7 +26,7 @@ from hornbeam.data.database import Database
 from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.clauses.counting.count_cache import CountCache
 from hornbeam.engines.memory.engine import MemoryEngine
-from hornbeam.loading import load
+from hornbeam.in_place.load import load_quietly
 from hornbeam.logic.parse import parse_clause
 from measure import say
 
@@ -153,10 +153,10 @@ def _world(dated: bool) -> tuple[Database, dict[str, Any]]:
         "roles": {"price": "number"},
     }
     if not dated:
-        return load(frames, target="users.woman", schema={"ratings": stated}), columns
+        return load_quietly(frames, target="users.woman", schema={"ratings": stated}), columns
     examples = pl.DataFrame({"user_id": np.arange(users), "cutoff": draw.uniform(0, 1000, users)})
     stated["time"] = "day"
-    return load(frames, target="users.woman", schema={"ratings": stated}, examples=examples), columns
+    return load_quietly(frames, target="users.woman", schema={"ratings": stated}, examples=examples), columns
 
 
 BODIES = {

@@ -26,9 +26,9 @@ from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 import measure
 from hornbeam.data.database import Database, Examples
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.model.predict import predict
 from measure import DATA, say, table
 from study.one_run import without as dropped
@@ -157,7 +157,7 @@ def folds_of(data: Pooled | Split) -> Iterator[Fold]:
         return
     for fold in data.folds:
         train, test = (
-            load(DATA / data.folder / fold, part, target=data.target) for part in ("train", "test")
+            load_quietly(DATA / data.folder / fold, part, target=data.target) for part in ("train", "test")
         )
         if data.without is not None:
             train, test = dropped(train, data.without), dropped(test, data.without)
@@ -165,7 +165,7 @@ def folds_of(data: Pooled | Split) -> Iterator[Fold]:
 
 
 def _pooled_folds(data: Pooled) -> Iterator[Fold]:
-    database = load(DATA / data.folder, schema=data.schema, target=data.target)
+    database = load_quietly(DATA / data.folder, schema=data.schema, target=data.target)
     target = database.target_named(data.target)
     examples = database.examples_of(target).labelled().as_given()
     names, labels = database.examples(target)

@@ -24,9 +24,9 @@ import measure
 from hornbeam.data.database import Database, Examples
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.questions import FeatureRequest
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.logic.effects import body_text
 from planted_world import FEATURES, TARGET, PlantedWorld, is_same_order, planted
 
@@ -88,7 +88,7 @@ def _loaded(world: PlantedWorld) -> Database:
     with tempfile.TemporaryDirectory(prefix="hornbeam-features-") as folder:
         place = Path(folder) / "world"
         world.write(place)
-        return load(place, examples=place / "examples.csv", target=TARGET)
+        return load_quietly(place, examples=place / "examples.csv", target=TARGET)
 
 
 def _examples(database: Database) -> Examples:

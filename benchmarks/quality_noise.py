@@ -25,9 +25,9 @@ from sklearn.metrics import log_loss
 
 import measure
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.model.clause_model import Model
 from measure import say, table
 
@@ -196,7 +196,7 @@ def _outcome(maker: Callable[[Random, int], World], n: int, seed: int) -> Outcom
     world = maker(random, n + FRESH)
     labels = (random.random(n + FRESH) < world.chances).astype(int)
     world.frames["things"]["label"] = labels
-    database = load(world.frames, schema=world.schema, target="things.label")
+    database = load_quietly(world.frames, schema=world.schema, target="things.label")
     examples = database.examples_of(database.target_named(None))
     place = np.array([int(name[1:]) for name in database.names_of(examples.target, examples.keys)[:, 0]])
     learned, fresh = examples.at(np.flatnonzero(place < n)), examples.at(np.flatnonzero(place >= n))

@@ -16,9 +16,9 @@ from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import DataError, OptionError
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.logic.effects import Body, Recent
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.model.evaluate import evaluate
@@ -29,7 +29,7 @@ EVERY_FEATURE = pytest.mark.parametrize("feature", FEATURES)
 
 def loaded(world: PlantedWorld, folder: Path) -> Database:
     world.write(folder / "world")
-    return load(folder / "world", examples=folder / "world" / "examples.csv", target=TARGET)
+    return load_quietly(folder / "world", examples=folder / "world" / "examples.csv", target=TARGET)
 
 
 def examples_of(database: Database) -> tuple[Examples, list[int]]:
@@ -95,7 +95,7 @@ def test_the_unit_of_a_column_does_not_matter(power: int, tmp_path: Path) -> Non
         tables["events"]["amount"] = [each * factor for each in world.tables["events"]["amount"]]
         replace(world, tables=tables).write(tmp_path / name)
         examples_file = tmp_path / name / "examples.csv"
-        database = load(tmp_path / name, examples=examples_file, target=TARGET)
+        database = load_quietly(tmp_path / name, examples=examples_file, target=TARGET)
         examples, _ = examples_of(database)
         engine = MemoryEngine(database)
         model = fit(engine, examples, EffectOptions(n_bags=2)).model

@@ -11,6 +11,7 @@ import pytest
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects import learner, long_model
 from hornbeam.learning.effects.bins import bins_of
 from hornbeam.learning.effects.bodies import BodyLimits
@@ -35,7 +36,6 @@ from hornbeam.learning.effects.steps.pairs import (
 from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.losses.loss import Logistic
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Feature
 from hornbeam.logic.features import COUNT, DISTINCT, FIRST, LAST, MEAN, MONTH, SHARE, SINCE_LAST
@@ -140,7 +140,7 @@ def shop(scores, n=900, seed=0):
         "customers": {"key": "customer_id"},
         "orders": {"key": "order_id", "links": {"customer_id": "customers"}},
     }
-    return load({"customers": customers, "orders": orders}, schema=schema, target="customers.churned")
+    return load_quietly({"customers": customers, "orders": orders}, schema=schema, target="customers.churned")
 
 
 def fitted(database, **options):
@@ -253,7 +253,9 @@ def readers(n=600, n_books=60):
     people = pd.DataFrame({"person": [f"p{i}" for i in range(n)], "happy": (score > 0).astype(int)})
     links = {"person": "people", "book": "books"}
     schema = {"people": {"key": "person"}, "books": {"key": "book"}, "reads": {"links": links}}
-    return load({"people": people, "books": books, "reads": reads}, schema=schema, target="people.happy")
+    return load_quietly(
+        {"people": people, "books": books, "reads": reads}, schema=schema, target="people.happy"
+    )
 
 
 def test_trials_of_weights_per_constant_have_the_second_conditions_of_each_bag_too(monkeypatch):
@@ -306,7 +308,7 @@ def test_numbers_have_pairs_under_every_loss(loss):
     score = np.where((customers["age"] < 45) == (customers["size"] > 0), 1, -1)
     customers["spent"] = NUMBERS[loss](random, score)
     schema = {"customers": {"key": "customer_id", "roles": {"spent": "number"}}}
-    database = load({"customers": customers}, schema=schema, target="customers.spent")
+    database = load_quietly({"customers": customers}, schema=schema, target="customers.spent")
     _, examples, model = fitted(database, loss=loss)
     first = str(model.effects[0].effect)
     assert "age(" in first and "size(" in first
@@ -379,7 +381,7 @@ def friends(n=12):
     tables = {"persons": persons, "teams": teams} | {
         table: rows.drop_duplicates() for table, rows in links.items()
     }
-    return load(tables, schema=schema, target="likes")
+    return load_quietly(tables, schema=schema, target="likes")
 
 
 def test_every_pair_that_is_allowed_has_the_bins_of_its_body():

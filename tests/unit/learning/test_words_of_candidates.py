@@ -10,13 +10,13 @@ import pytest
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects import learner
 from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.conditions import candidate_of
 from hornbeam.learning.effects.steps.pairs import EITHER, NEVER, Pair
 from hornbeam.learning.loop import NO_CONTROL
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
 from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.phrases import feature_pieces
@@ -55,7 +55,7 @@ def league(folder: Path) -> Database:
             csv.writer(file).writerows([header, *rows])
     links = 'links = { home_team_id = "teams", away_team_id = "teams" }\n'
     (folder / "schema.toml").write_text(f'[matches]\nkey = "match_id"\n{links}')
-    return load(folder, target="teams.up")
+    return load_quietly(folder, target="teams.up")
 
 
 def offered(database: Database, some_pairs: int) -> list[FeatureCandidate]:

@@ -62,6 +62,7 @@ def test_fits_in_processes_are_as_alone(way: str) -> None:
 
 def forked(child: Callable[[], None]) -> int | None:
     """What a forked process that does this ends with."""
+    gc.collect()  # what earlier tests left behind must not be collected by the child
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
     process.join(60)

@@ -154,7 +154,7 @@ def test_the_first_number_says_what_it_means(tmp_path, run, monkeypatch):
     assert "of the variance (R2) (held-out examples)" in numbers
     assert "AUC" not in numbers
     classes = run(*words, "--steps", 20, "--target", "products.kind").err
-    assert re.search(r"explains on average over the classes, .* leaves open; AUC 0\.", classes)
+    assert re.search(r"explains \d+ % of .* leaves open; mean AUC of the classes 0\.", classes)
 
 
 @pytest.mark.parametrize("given", ["--target", "--model"])

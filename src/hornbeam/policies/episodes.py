@@ -200,6 +200,11 @@ class Memory:
             for action, score in zip(actions, own, strict=True):
                 yield place, action, float(score >= enough)
 
+    def difference(self, scores: Callable[[int], Sequence[float]]) -> float:
+        """How much the best and the worst action of a state differ in the mean; 1 if they never differ."""
+        own = [scores(place) for place, actions in enumerate(self.actions) if len(actions) > 1]
+        return (sum(max(each) - min(each) for each in own) / len(own) if own else 0.0) or 1.0
+
     def _best_untried(
         self, place: int, tried: Container[Action], scores: Callable[[int], Sequence[float]] | None
     ) -> float:

@@ -17,6 +17,7 @@ from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import FittedEffect, by_importance, merged
 from hornbeam.model.scales import CHOICE
 from hornbeam.policies.language import STATE, WORLD, State, WorldLanguage
 from hornbeam.policies.worlds import database_of, schema_of
@@ -66,6 +67,28 @@ def fitted_models(
     return models | {
         own.name: _of_returns(own, schema, least, options) for own in _by_action(actions, added, database)
     }
+
+
+def summed(choices: Mapping[str, Model], worths: Mapping[str, Model], unit: float) -> dict[str, Model]:
+    """Models whose scores are those of models of choices and, in some unit, of models of worths."""
+    return {name: _sum(model, worths[name], 1.0 / unit) for name, model in choices.items()}
+
+
+def _sum(choice: Model, worth: Model, scale: float) -> Model:
+    effects = merged([*choice.effects, *(_scaled(each, scale) for each in worth.effects)])
+    return replace(choice, prior=choice.prior + worth.prior * scale, effects=tuple(by_importance(effects)))
+
+
+def _scaled(fitted: FittedEffect, scale: float) -> FittedEffect:
+    curve = fitted.effect.curve
+    levels = tuple(scale * level for level in curve.levels)
+    curve = curve._replace(levels=levels, missing=scale * curve.missing, slope=scale * curve.slope)
+    return replace(
+        fitted,
+        effect=fitted.effect._replace(curve=curve),
+        importance=scale * fitted.importance,
+        errors=tuple(scale * error for error in fitted.errors),
+    )
 
 
 def _by_action(

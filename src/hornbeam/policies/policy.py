@@ -17,7 +17,7 @@ from hornbeam.model.clause_model import Model
 from hornbeam.model.scales import CHOICE, SQUARED
 from hornbeam.policies.decisions import Decision, differences, model_words
 from hornbeam.policies.episodes import Action, Environment, Episode, Memory, episode, refused
-from hornbeam.policies.fitting import Worth, fitted_models, group_of
+from hornbeam.policies.fitting import Worth, fitted_models, group_of, summed
 from hornbeam.policies.language import CATEGORY, NUMBER, STATE, WORLD, State, WorldLanguage, typed_names
 from hornbeam.policies.policy_file import policy_text, read_policy
 from hornbeam.policies.policy_page import policy_page
@@ -54,7 +54,8 @@ class RelationalPolicy:
 
     ``actions`` has the types of the objects of each action, ``predicates`` and ``closures`` are those of
     ``hb.worlds``. States are facts in any of its forms; an action is a tuple of its name and its objects.
-    ``discount`` is the worth of a reward one step later; ``max_effects`` limits the effects of each action.
+    ``discount`` is the worth of a reward one step later; ``max_effects`` limits the effects of each action,
+    after ``learn`` to twice as many: which action is the best, and what it is worth.
 
     After ``imitate`` or ``learn``: ``models_`` has the model of each action. After ``learn``, ``history_``
     lists the iterations, and which of them was kept.
@@ -155,11 +156,14 @@ class RelationalPolicy:
         """Learn which actions are best by fitted Q iteration, from episodes in an environment.
 
         Each iteration learns what states and actions are worth, and then, as ``imitate`` does, which action
-        is the best of each state that was seen: effects for what differs between the actions of a state hold
-        in larger worlds, too. In each iteration, some episodes explore: an action is random with a
-        probability that falls from the first to the last number of ``epsilon``. The policy that is kept is
-        that of the iteration with the best mean return from ``held_out`` starts that no episode learned from.
-        ``time_limit`` ends learning after so many seconds.
+        is the best of each state that was seen. A score is the sum of both: which action is the best holds in
+        larger worlds, too, and what it is worth tells apart actions that were all good in those that were
+        seen. An action has at most ``max_effects`` for each of both.
+
+        In each iteration, some episodes explore: an action is random with a probability that falls from the
+        first to the last number of ``epsilon``. The policy that is kept is that of the iteration with the
+        best mean return from ``held_out`` starts that no episode learned from. ``time_limit`` ends learning
+        after so many seconds.
         """
         if iterations < 1 or trajectories < 1 or held_out < 1:
             raise OptionError("iterations, trajectories and held_out must be whole numbers of at least 1.")
@@ -180,9 +184,11 @@ class RelationalPolicy:
                 raise DataError("the environment offered no action in any episode; nothing can be learned.")
             scores = self._worths_in(memory, facts, worths) if worths else None
             targets = memory.targets(scores, self.discount)
-            worths = _prepared(self._fitted(memory.states, [Worth(*each) for each in targets], SQUARED))
-            choices = memory.best(self._worths_in(memory, facts, worths))
-            self._keep(self._fitted(memory.states, [Worth(*each) for each in choices], CHOICE))
+            returns = self._fitted(memory.states, [Worth(*each) for each in targets], SQUARED)
+            worths = _prepared(returns)
+            scores = self._worths_in(memory, facts, worths)
+            choices = self._fitted(memory.states, [Worth(*each) for each in memory.best(scores)], CHOICE)
+            self._keep(summed(choices, returns, memory.difference(scores)))
             mean = self.score(env, held_out, FIRST_HELD_OUT)
             size = sum(len(model.effects) for model in self.models_.values())
             if not done or mean >= max(each.held_out_return for each in done):
@@ -239,7 +245,8 @@ class RelationalPolicy:
     def scores(self, state: Any, actions: Sequence[Any]) -> list[float]:
         """The score of each applicable action in a state.
 
-        An action is as probable to be the best as its exponential among those of all actions.
+        After ``imitate``, an action is as probable to be good as its exponential among those of all actions;
+        after ``learn``, what it is worth is added.
         """
         return self._scores(*self._asked(state, actions), self._prepared)
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hornbeam.errors import DataError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
@@ -33,7 +31,6 @@ from hornbeam.logic.effects import (
 )
 from hornbeam.logic.schema import number_of
 from hornbeam.model.clause_model import Model
-from hornbeam.model.effects import levels_of
 from hornbeam.policies.language import CATEGORY, NUMBER, WORLD, Row, State, WorldLanguage
 from hornbeam.policies.worlds import in_world
 
@@ -284,9 +281,11 @@ class PreparedEffect:
 
 def level_function(curve: Curve) -> Callable[[float], float]:
     """The level of a curve at a value; NaN stands for a missing value."""
-    if curve.slope:
-        return lambda value: float(levels_of(curve, np.array([value]))[0])
     cuts, levels, missing = [number_of(cut) for cut in curve.cuts], curve.levels, curve.missing
+    if curve.slope:
+        return lambda value: (
+            missing if value != value else levels[bisect_right(cuts, value)] + curve.risen(value)
+        )
     return lambda value: missing if value != value else levels[bisect_right(cuts, value)]
 
 

@@ -7,8 +7,13 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import DataError, HornbeamError, ModelError
+from hornbeam.logic.parse_effect import parse_effect
+from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import FittedEffect
 from hornbeam.policies.episodes import Episode, Memory, Transition
+from hornbeam.policies.fitting import summed
 from hornbeam.policies.language import WorldLanguage
+from hornbeam.policies.worlds import schema_of
 
 ACTIONS = {"eat": ("fruit",), "wait": ()}
 PREDICATES = {"ripe": ("fruit",), "near": ("fruit", "fruit"), "hungry": ()}
@@ -112,6 +117,37 @@ def test_a_learner_says_which_action_is_best_wherever_it_is(walker):
         env.place = place
         back, on = walker.scores(env.facts(), env.actions())
         assert on > back
+
+
+def test_a_score_is_that_of_the_choice_and_what_the_action_is_worth_in_a_unit():
+    """An effect of both models is there once, and its curves are added."""
+    policy = hb.RelationalPolicy({"go": ("place",)}, {"at": ("place",), "goal": ("place",)})
+    schema = schema_of(LANGUAGE, {"go": ("place",)})
+    at, goal = (
+        parse_effect(f"count [< 1: {low}; else: {high}] : go(A) :- {name}(A).")
+        for name, low, high in (("at", -1.0, 1.0), ("goal", -2.0, 4.0))
+    )
+    choice = {"go": Model("go", schema, 0.5, (), effects=(FittedEffect(at, 1.0),), loss="choice")}
+    worth = {"go": Model("go", schema, 3.0, (), effects=(FittedEffect(at, 1.0), FittedEffect(goal, 3.0)))}
+    both = summed(choice, worth, 2.0)
+    assert [str(each) for each in both["go"].effects] == [
+        "count [< 1: -1.5; else: 1.5] : go(A) :- at(A).",
+        "count [< 1: -1; else: 2] : go(A) :- goal(A).",
+    ]
+    policy._keep(both)
+    assert policy.scores([("at", "a"), ("goal", "b")], [("go", "a"), ("go", "b")]) == [2.5, 2.5]
+
+
+def test_the_unit_is_the_mean_difference_of_the_best_and_the_worst_action_of_a_state():
+    memory = Memory(lambda facts: LANGUAGE.state(facts), lambda action: tuple(action))
+    assert memory.difference(lambda place: []) == 1.0
+    env = Corridor()
+    for place in (0, 4, 5):
+        env.place = place
+        actions = env.actions()
+        memory.add(Episode((Transition(env.facts(), actions, actions[0], -1.0, [], []),), True))
+    assert memory.difference(lambda place: [[7.0], [2.0, 3.0], [9.0, 4.0]][place]) == 3.0
+    assert memory.difference(lambda place: [1.0, 1.0]) == 1.0
 
 
 def test_actions_that_are_nearly_the_best_of_a_state_are_as_good_as_the_best():

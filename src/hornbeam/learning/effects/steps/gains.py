@@ -40,8 +40,12 @@ def line_gains(
     first: Floats, second: Floats, scores: Floats, l2: float, directions: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """The gain of a line over the scores of the bins, and its slope; both are 0 in a wrong direction."""
-    g = np.einsum("clb,cl->cb", first, scores)
-    h = np.einsum("clb,cl->cb", second, scores * scores)
+    g, h = np.zeros((2, len(first), first.shape[2]))
+    # Bin by bin: the order in which einsum adds floats depends on where arrays are in memory.
+    for place in range(first.shape[1]):
+        score = scores[:, place, None]
+        g += first[:, place] * score
+        h += second[:, place] * (score * score)
     if directions is not None:
         g = np.where(g * directions[:, None] < 0, 0.0, g)
     return g * g / (h + l2), g / (h + l2)

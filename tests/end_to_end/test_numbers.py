@@ -120,7 +120,7 @@ def test_an_explanation_adds_up_in_the_unit_of_the_target(learned, capsys):
 def test_the_model_is_described_in_words_of_numbers(learned, capsys):
     _, out, _ = run(["show", learned[1]], capsys)
     assert out.startswith("How large is spend for each customer?\n")
-    assert "Spend is larger the larger the customer's number of orders." in out
+    assert "Spend is larger the larger the customer's number of orders: each 1 more adds 3 " in out
     assert "prediction" in out
     assert "odds" not in out
     assert "likel" not in out

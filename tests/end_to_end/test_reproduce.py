@@ -166,7 +166,7 @@ def test_a_predicate_is_left_out_with_its_modes():
     assert "ta" not in fewer.relations
     assert not [mode for mode in fewer.modes if mode.predicate == "ta"]
     assert len(fewer.relations) == len(whole.relations) - 1
-    assert fewer.populations is whole.populations
+    assert fewer.populations == whole.populations
 
 
 @needs()

@@ -92,6 +92,8 @@ def _links(tables: Mapping[str, Table], stated: Statements) -> Iterator[_Link]:
             other = tables.get(foreign.table)
             if len(foreign.columns) < 2 or other is None or not _is_open(stated, foreign.table):
                 continue
+            if len(foreign.columns) != len(foreign.references):  # SQLite declares what it does not check
+                continue
             there = [*zip([table] * len(foreign.columns), foreign.columns, strict=True)]
             there += [(other, column) for column in other.key]
             if sorted(foreign.references) == sorted(other.key) and all(

@@ -33,6 +33,7 @@ def text_of(pieces: Sequence[str | int]) -> str:
 def literal_pieces(literal: Literal) -> Pieces:
     """A literal as people read it: with a space after each comma and a sign for "at least".
 
+    >>> from hornbeam.logic.clauses import Atom
     >>> literal_pieces(Atom("friends", (0, "bob")))
     ['friends(', 0, ', ', 'bob', ')']
     """

@@ -258,7 +258,7 @@ def test_what_if_of_such_keys_is_the_answer_for_changed_tables(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"teams": {"key": ["yeer", "team"]}}, r"\[teams\] joined: no column \"yeer\"\. .*mean \"year\"\?"),
+        ({"teams": {"key": ["yeer", "team"]}}, r"\[teams\] no column \"yeer\" to join\. .*mean \"year\"\?"),
         ({"teams": {"key": []}}, r"\[teams\] key must be a column, a list of columns, or false, found \[\]"),
         ({"teams": {"joined": {"x": "year"}}}, r"\[teams\] joined must be pairs of a new column and a list"),
         ({"teams": {"joined": {"year": ["team"]}}}, r"there is a column \"year\" already; give the new one"),

@@ -404,7 +404,7 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
             for part in parts:
                 if part not in tables[table]:
                     hint = did_you_mean(part, tables[table], "Columns")
-                    raise SchemaError(f'[{table}] joined: no column "{part}". {hint}', place)
+                    raise SchemaError(f'[{table}] no column "{part}" to join. {hint}', place)
         columns = [*tables[table], *statement.joined]
         named = [*statement.roles, *statement.dates, *(statement.links or ()), *statement.arguments]
         named += [*statement.time_of, *statement.known, *statement.fold]
